@@ -92,6 +92,10 @@ check: test ## the same as test
 api: ## docs/api from the docstrings of the Python package
 	@$(PYTHON) tools/make_api.py
 
+.PHONY: abi
+abi: ## tools/libmldf.abi, with which make lint compares the headers, from the headers as they are
+	@$(PYTHON) tools/check_abi.py --refresh
+
 .PHONY: operations
 operations: dev ## docs/operations.md from the library's own list
 	@build/dev/tests/unit_pipeline_test_operations --write docs/operations.md
@@ -175,6 +179,7 @@ lint: ## layers, formatting, shell scripts, man pages, Python types and style
 	@clang-format --dry-run --Werror $(C_FILES)
 	@shellcheck $(SH_FILES)
 	@tools/lint_man.sh
+	@$(PYTHON) tools/check_abi.py
 	@if [ -x $(VENV)/bin/ruff ] && [ -x $(VENV)/bin/mypy ]; then \
 		$(VENV)/bin/ruff check --quiet && $(VENV)/bin/ruff format --check --quiet && $(VENV)/bin/mypy --no-error-summary; \
 	else echo "make lint: no ruff and mypy in $(VENV), so the Python package was NOT checked (make venv)"; fi

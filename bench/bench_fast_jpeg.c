@@ -203,6 +203,7 @@ static void load(const char *path, size_t reasons[FAST_REASONS], double *packing
     if (fread(p->jpeg, 1, p->jpeg_bytes, f) != p->jpeg_bytes)
         exit(1);
     fclose(f);
+    p->info = (mldf_image_info)MLDF_IMAGE_INFO_INIT;
     if (mldf_image_probe(p->jpeg, p->jpeg_bytes, &p->info, &err) < 0)
         return;
     double start = now();

@@ -85,8 +85,10 @@ static void write_source(const char *path, size_t count, size_t each) {
 
 static double convert(const char *from, const char *to) {
     mldf_error err;
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_convert_options options = MLDF_CONVERT_OPTIONS_INIT;
-    options.writer.overwrite = true;
+    options.writer = &writing;
+    writing.overwrite = true;
     options.drop_fields = true; /* .beton has no keys, TBL neither */
     double began = now();
     if (mldf_convert(&from, 1, to, &options, NULL, &err) < 0)

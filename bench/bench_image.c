@@ -3,6 +3,7 @@
  *
  *     build/release/bench/bench_image [FILE.jpg ...]
  */
+#define MLDF_NODISCARD /* what comes out is not looked at, only the time it takes */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,7 @@ static void measure(struct work *w, const char *name, int scale, uint32_t side, 
         for (int k = 0; k < repeat; k++)
             for (size_t i = 0; i < w->count; i++) {
                 mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
-                mldf_image_info info;
+                mldf_image_info info = MLDF_IMAGE_INFO_INIT;
                 mldf_error err;
                 bench_check(mldf_image_probe(w->files[i].data, w->files[i].size, &info, &err), &err, "probe");
                 uint32_t width = info.width / (uint32_t)scale, height = info.height / (uint32_t)scale;
@@ -91,7 +92,7 @@ static void measure(struct work *w, const char *name, int scale, uint32_t side, 
 
 static void measure_probe(struct work *w) {
     double ns[ROUNDS];
-    mldf_image_info info;
+    mldf_image_info info = MLDF_IMAGE_INFO_INIT;
     for (int round = 0; round < ROUNDS; round++) {
         double begin = bench_cpu();
         for (int k = 0; k < 20000; k++)

@@ -64,7 +64,7 @@ static void choose(struct work *w) {
     for (size_t i = 0; i < REGIONS; i++) {
         struct region *r = &w->regions[i];
         mldf_image_options defaults = MLDF_IMAGE_OPTIONS_INIT;
-        mldf_image_info info;
+        mldf_image_info info = MLDF_IMAGE_INFO_INIT;
         mldf_error err;
         r->file = &w->files[i % w->count];
         r->options = defaults;

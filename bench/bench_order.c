@@ -2,6 +2,7 @@
  *
  *     bench_order [POSITIONS]     of each measurement (default 1,000,000)
  */
+#define MLDF_NODISCARD /* what comes out is not looked at, only the time it takes */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -151,7 +151,7 @@ mldf_writer *data_open_writer(const char *path, const mldf_schema *schema, int t
 }
 
 uint64_t data_finish(mldf_writer *writer) {
-    mldf_write_result result;
+    mldf_write_result result = MLDF_WRITE_RESULT_INIT;
     mldf_error err;
     bench_check(mldf_writer_finish(writer, &result, &err), &err, "finishing a file");
     return result.file_bytes;

@@ -43,8 +43,8 @@ static mldf_status keep_bad(struct bench *b, const mldf_bad_sample *bad, mldf_er
 }
 
 mldf_status bench_note_bad(struct bench *b, mldf_status status, mldf_error *err) {
-    mldf_loader_stats stats;
-    mldf_bad_sample bad;
+    mldf_loader_stats stats = MLDF_LOADER_STATS_INIT;
+    mldf_bad_sample bad = MLDF_BAD_SAMPLE_INIT;
     size_t listed = mldf_loader_bad_count(b->loader);
     /* Until the loader's list is full, its length says whether there is anything new; this is called for every batch. */
     if ((!b->v->json && b->bad_kept == BAD_SHOWN) || (listed == b->bad_seen && listed < BAD_LISTED))
@@ -220,7 +220,7 @@ static void report_text(const struct bench *b, const mldf_loader_stats *stats, c
 }
 
 int bench_report(struct bench *b) {
-    mldf_loader_stats stats;
+    mldf_loader_stats stats = MLDF_LOADER_STATS_INIT;
     mldf_buffer explain = MLDF_BUFFER_INIT;
     mldf_error err;
     mldf_status status = mldf_loader_get_stats(b->loader, &stats, &err);

@@ -36,7 +36,7 @@ static int fill_options(const struct invocation *v, mldf_add_field_options *addi
 static int run(struct invocation *v) {
     mldf_add_field_options adding = MLDF_ADD_FIELD_OPTIONS_INIT;
     struct pack_report report;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_schema *schema = NULL;
     mldf_error err;
     char name[MLDF_NAME_MAX + 1];

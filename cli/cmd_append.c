@@ -15,21 +15,23 @@ static const struct option_spec options[] = {
 };
 
 static int run(struct invocation *v) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_pack_options packing = MLDF_PACK_OPTIONS_INIT;
     struct pack_report report;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
     const char *path = v->files[0];
+    packing.writer = &writing;
     if (!parse_on_error(v, &packing.skip_bad_rows) || !parse_format(v, &packing.format) ||
         !parse_layout(v, &packing.layout) || !parse_delimiter(v, &packing.delimiter) ||
-        !parse_threads(v, &packing.writer.threads))
+        !parse_threads(v, &writing.threads))
         return EXIT_USAGE;
     if (check_no_stdin(v, 0, 1) != EXIT_FINE)
         return EXIT_USAGE;
     pack_report_begin(&report, v);
-    packing.writer.context = v->context;
-    packing.writer.secret = v->secret;
-    packing.writer.progress = progress_hook;
+    writing.context = v->context;
+    writing.secret = v->secret;
+    writing.progress = progress_hook;
     packing.key_column = option_value(v, "key-column");
     packing.number_keys = option_given(v, "number-keys");
     packing.skip = pack_report_skip;

@@ -110,7 +110,7 @@ static int get_token_file(const struct invocation *v, mldf_token_file *tokens, c
 
 static int convert(const struct invocation *v, const char *out, mldf_convert_options *converting) {
     struct pack_report report;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
     pack_report_begin(&report, v);
     converting->skip = pack_report_skip;
@@ -124,6 +124,7 @@ static int convert(const struct invocation *v, const char *out, mldf_convert_opt
 }
 
 static int run(struct invocation *v) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_convert_options converting = MLDF_CONVERT_OPTIONS_INIT;
     struct writer_extras extras;
     const char *out = option_value(v, "o"), *to = option_value(v, "to"), *list = option_value(v, "fields");
@@ -146,8 +147,9 @@ static int run(struct invocation *v) {
         code = EXIT_USAGE;
     if (code == EXIT_FINE && option_given(v, "encrypt") && option_given(v, "decrypt"))
         code = usage_error(v, "--encrypt and --decrypt cannot be given together");
+    converting.writer = &writing;
     if (code == EXIT_FINE)
-        code = fill_writer_options(v, &converting.writer, &extras);
+        code = fill_writer_options(v, &writing, &extras);
     if (code == EXIT_FINE && list)
         code = split_fields(v, list, &text, &names, &converting.field_count);
     if (code == EXIT_FINE)

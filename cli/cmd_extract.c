@@ -16,7 +16,7 @@ static int run(struct invocation *v) {
     mldf_extract_options extracting = MLDF_EXTRACT_OPTIONS_INIT;
     struct pack_report report;
     struct choice choice;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_reader *reader = NULL;
     mldf_error err;
     const char *out = option_value(v, "o"), *fields = option_value(v, "fields");

@@ -22,7 +22,7 @@ static uint64_t sum_statistics(const mldf_reader *reader) {
     const mldf_schema *schema = mldf_reader_schema(reader);
     uint64_t total = 0;
     for (size_t i = 0; i < mldf_schema_field_count(schema); i++) {
-        mldf_field_stats stats;
+        mldf_field_stats stats = MLDF_FIELD_STATS_INIT;
         if (mldf_reader_stats(reader, i, &stats, NULL) != MLDF_OK)
             return MLDF_NONE;
         total += stats.stored_bytes;
@@ -164,7 +164,7 @@ static void json_number(int kind, int64_t i, uint64_t u, double f) {
 }
 
 static void json_stats(const mldf_reader *reader, size_t field) {
-    mldf_field_stats s;
+    mldf_field_stats s = MLDF_FIELD_STATS_INIT;
     if (mldf_reader_stats(reader, field, &s, NULL) != MLDF_OK) {
         json_null();
         return;
@@ -396,7 +396,7 @@ static void text_number(int kind, int64_t i, uint64_t u, double f) {
 }
 
 static void text_stats(const mldf_reader *reader, size_t field) {
-    mldf_field_stats s;
+    mldf_field_stats s = MLDF_FIELD_STATS_INIT;
     if (mldf_reader_stats(reader, field, &s, NULL) != MLDF_OK)
         return;
     if (s.nulls)
@@ -522,7 +522,7 @@ static int run(struct invocation *v) {
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
     mldf_reader *reader;
     mldf_view *view = NULL;
-    mldf_file_info info;
+    mldf_file_info info = MLDF_FILE_INFO_INIT;
     mldf_buffer card = MLDF_BUFFER_INIT;
     mldf_error err;
     const char *path = v->files[0];
@@ -535,9 +535,8 @@ static int run(struct invocation *v) {
         return usage_error(v, "cannot read from standard input: random access is needed; give a file name");
     if (mldf_reader_open(path, &reading, &reader, &err) < 0)
         return report_error(v, path, &err);
-    mldf_reader_info(reader, &info);
     int code = EXIT_FINE;
-    if (mldf_reader_card(reader, &card, &err) < 0)
+    if (mldf_reader_info(reader, &info, &err) < 0 || mldf_reader_card(reader, &card, &err) < 0)
         code = report_error(v, path, &err);
     else if (option_given(v, "view"))
         code = open_view(v, (const mldf_reader *const *)&reader, 1, option_value(v, "view"), &view);

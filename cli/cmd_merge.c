@@ -23,10 +23,11 @@ static const struct option_spec options[] = {
 };
 
 static int run(struct invocation *v) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_merge_options merging = MLDF_MERGE_OPTIONS_INIT;
     struct writer_extras extras;
     struct pack_report report;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
     const char *out = option_value(v, "o"), **compress = NULL;
     memset(&extras, 0, sizeof extras);
@@ -35,10 +36,11 @@ static int run(struct invocation *v) {
         code = check_no_stdin(v, 0, v->file_count);
     if (code == EXIT_FINE)
         code = check_out_is_no_option(v, out);
+    merging.writer = &writing;
     if (code == EXIT_FINE)
-        code = fill_writer_options(v, &merging.writer, &extras);
+        code = fill_writer_options(v, &writing, &extras);
     if (code == EXIT_FINE)
-        code = choose_secret(v, v->files, v->file_count, &merging.writer);
+        code = choose_secret(v, v->files, v->file_count, &writing);
     if (code == EXIT_FINE)
         code = collect(v, "compress", &compress, &merging.compress_count);
     if (code == EXIT_FINE) {

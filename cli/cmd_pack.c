@@ -64,6 +64,7 @@ static const struct option_spec options[] = {
 
 /* Memory that the options point into. */
 struct pack_texts {
+    mldf_writer_options writing;
     struct writer_extras extras;
     mldf_schema *schema;
     mldf_buffer images, audio;
@@ -83,7 +84,7 @@ static int choose_pack_secret(const struct invocation *v, mldf_writer_options *w
 
 static int pack(struct invocation *v, const char *out, mldf_pack_options *packing) {
     struct pack_report report;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
     pack_report_begin(&report, v);
     packing->skip = pack_report_skip;
@@ -108,9 +109,9 @@ static int read_options(struct invocation *v, mldf_pack_options *packing, struct
         !parse_layout(v, &packing->layout) || !parse_delimiter(v, &packing->delimiter))
         code = EXIT_USAGE;
     if (code == EXIT_FINE)
-        code = fill_writer_options(v, &packing->writer, &texts->extras);
+        code = fill_writer_options(v, &texts->writing, &texts->extras);
     if (code == EXIT_FINE)
-        code = choose_pack_secret(v, &packing->writer);
+        code = choose_pack_secret(v, &texts->writing);
     if (code == EXIT_FINE)
         code = image_arguments(v, &texts->images);
     if (code == EXIT_FINE)
@@ -125,6 +126,7 @@ static int read_options(struct invocation *v, mldf_pack_options *packing, struct
         code = collect(v, "files", &texts->files, &packing->file_column_count);
     if (code != EXIT_FINE)
         return code;
+    packing->writer = &texts->writing;
     packing->image_arguments = texts->images.size ? (const char *)texts->images.data : NULL;
     packing->audio_arguments = texts->audio.size ? (const char *)texts->audio.data : NULL;
     packing->compress_fields = texts->compress;
@@ -134,7 +136,7 @@ static int read_options(struct invocation *v, mldf_pack_options *packing, struct
     packing->schema = texts->schema;
     packing->resume = option_given(v, "resume");
     packing->key_column = option_value(v, "key-column");
-    packing->writer.check_values = option_given(v, "check");
+    texts->writing.check_values = option_given(v, "check");
     packing->cut = option_given(v, "cut");
     packing->audio_mono = option_given(v, "mono");
     const char *rate = option_value(v, "rate");
@@ -150,6 +152,7 @@ static int run(struct invocation *v) {
     struct pack_texts texts;
     const char *out = option_value(v, "o");
     memset(&texts, 0, sizeof texts);
+    texts.writing = (mldf_writer_options)MLDF_WRITER_OPTIONS_INIT;
     texts.tokenize = (mldf_tokenize_options)MLDF_TOKENIZE_OPTIONS_INIT;
     int code = check_output(v, out);
     if (code == EXIT_FINE)

@@ -30,7 +30,7 @@ static int get_number(const struct invocation *v, const char *name, uint64_t mos
 
 static int run(struct invocation *v) {
     mldf_plan_tokens_options planning = MLDF_PLAN_TOKENS_OPTIONS_INIT;
-    mldf_token_plan plan;
+    mldf_token_plan plan = MLDF_TOKEN_PLAN_INIT;
     mldf_error err;
     uint64_t length = 0, align = 0, pieces = 0, bos = MLDF_NONE, eos = MLDF_NONE;
     if (!option_given(v, "length"))

@@ -24,10 +24,11 @@ static const struct option_spec options[] = {
 };
 
 static int run(struct invocation *v) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_repack_options repacking = MLDF_REPACK_OPTIONS_INIT;
     struct writer_extras extras;
     struct pack_report report;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
     const char *path = v->files[0], *out = option_value(v, "o"), **compress = NULL;
     if (out && strcmp(out, "-") == 0)
@@ -37,10 +38,11 @@ static int run(struct invocation *v) {
     int code = check_no_stdin(v, 0, 1);
     if (code == EXIT_FINE)
         code = check_out_is_no_option(v, out);
+    repacking.writer = &writing;
     if (code == EXIT_FINE)
-        code = fill_writer_options(v, &repacking.writer, &extras);
+        code = fill_writer_options(v, &writing, &extras);
     if (code == EXIT_FINE)
-        code = choose_secret(v, &path, 1, &repacking.writer);
+        code = choose_secret(v, &path, 1, &writing);
     repacking.source_secret = v->secret;
     if (code == EXIT_FINE)
         code = collect(v, "compress", &compress, &repacking.compress_count);

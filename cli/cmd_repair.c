@@ -94,12 +94,11 @@ static void json_result(const mldf_repair_result *result, const mldf_error *fail
 
 static int run(struct invocation *v) {
     mldf_repair_options repairing = MLDF_REPAIR_OPTIONS_INIT;
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     const char *path = v->files[0], *out = option_value(v, "o");
     struct listing listing = {v, path, out == NULL};
     double started = seconds_now();
-    memset(&result, 0, sizeof result);
     if (out && strcmp(out, "-") == 0)
         return usage_error(v, "-o -: repair writes a file, not a stream");
     if (check_no_stdin(v, 0, 1) != EXIT_FINE ||

@@ -61,7 +61,7 @@ static int choose(struct invocation *v, const mldf_reader *reader, struct choice
 
 static int write_out(struct invocation *v, const mldf_reader *reader, const char *out, mldf_select_options *selecting) {
     struct pack_report report;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
     const char **compress;
     int code = collect(v, "compress", &compress, &selecting->compress_count);
@@ -82,6 +82,7 @@ static int write_out(struct invocation *v, const mldf_reader *reader, const char
 }
 
 static int run(struct invocation *v) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_select_options selecting = MLDF_SELECT_OPTIONS_INIT;
     struct writer_extras extras;
     struct choice choice;
@@ -92,12 +93,13 @@ static int run(struct invocation *v) {
     int code = check_output(v, out);
     if (code == EXIT_FINE)
         code = check_out_is_no_option(v, out);
+    selecting.writer = &writing;
     if (code == EXIT_FINE)
-        code = fill_writer_options(v, &selecting.writer, &extras);
+        code = fill_writer_options(v, &writing, &extras);
     if (code == EXIT_FINE)
         code = open_reader(v, v->files[0], true, &reader);
     if (code == EXIT_FINE)
-        code = choose_secret(v, v->files, 1, &selecting.writer);
+        code = choose_secret(v, v->files, 1, &writing);
     if (code == EXIT_FINE)
         code = choose(v, reader, &choice, &selecting);
     if (code == EXIT_FINE)

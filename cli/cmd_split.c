@@ -133,7 +133,7 @@ static int parse_ways(struct invocation *v, mldf_split_options *splitting, doubl
 
 static int write_out(struct invocation *v, const mldf_reader *reader, const char *out, mldf_split_options *splitting) {
     struct parts parts = {v, 0};
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
     double started = seconds_now();
     const char **compress;
@@ -152,6 +152,7 @@ static int write_out(struct invocation *v, const mldf_reader *reader, const char
 }
 
 static int run(struct invocation *v) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_split_options splitting = MLDF_SPLIT_OPTIONS_INIT;
     struct writer_extras extras;
     struct choice names;
@@ -163,12 +164,13 @@ static int run(struct invocation *v) {
     int code = out ? EXIT_FINE : usage_error(v, "-o PATTERN is missing");
     if (code == EXIT_FINE)
         code = parse_ways(v, &splitting, &fractions, &names);
+    splitting.writer = &writing;
     if (code == EXIT_FINE)
-        code = fill_writer_options(v, &splitting.writer, &extras);
+        code = fill_writer_options(v, &writing, &extras);
     if (code == EXIT_FINE)
         code = open_reader(v, v->files[0], true, &reader);
     if (code == EXIT_FINE)
-        code = choose_secret(v, v->files, 1, &splitting.writer);
+        code = choose_secret(v, v->files, 1, &writing);
     if (code == EXIT_FINE)
         code = write_out(v, reader, out, &splitting);
     mldf_reader_close(reader);

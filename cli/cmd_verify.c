@@ -89,10 +89,9 @@ static void text_result(const struct invocation *v, const char *path, const mldf
 /* One file: its result is printed. */
 static int verify_one(const struct invocation *v, const char *path, const mldf_verify_options *given) {
     mldf_verify_options verify = *given;
-    mldf_verify_result result;
+    mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
     mldf_error err;
     struct listing listing = {v, path};
-    memset(&result, 0, sizeof result);
     verify.problem_user = &listing;
     if (v->json) {
         json_begin('{');

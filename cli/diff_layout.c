@@ -126,11 +126,12 @@ int diff_layout(const struct invocation *v) {
     reading.secret = v->secret;
     reading.sequential = true;
     reading.without_key = !v->secret.key && !v->secret.passphrase;
-    for (size_t i = 0; i < 2 && code == EXIT_FINE; i++)
-        if (mldf_reader_open(v->files[i], &reading, &l.sides[i].reader, &err) < 0)
+    for (size_t i = 0; i < 2 && code == EXIT_FINE; i++) {
+        l.sides[i].info = (mldf_file_info)MLDF_FILE_INFO_INIT;
+        if (mldf_reader_open(v->files[i], &reading, &l.sides[i].reader, &err) < 0 ||
+            mldf_reader_info(l.sides[i].reader, &l.sides[i].info, &err) < 0)
             code = report_error(v, v->files[i], &err);
-        else
-            mldf_reader_info(l.sides[i].reader, &l.sides[i].info);
+    }
     if (code == EXIT_FINE) {
         const mldf_reader *a = l.sides[0].reader, *b = l.sides[1].reader;
         if (v->json) {

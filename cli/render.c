@@ -179,7 +179,7 @@ static bool render_described(const mldf_schema *schema, size_t field, const mldf
     else if (status < 0)
         out_no_memory();
     mldf_buffer_free(&text);
-    return status != MLDF_END;
+    return status != MLDF_ABSENT;
 }
 
 void render_value(const mldf_schema *schema, size_t index, const mldf_value *v, bool full) {

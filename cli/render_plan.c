@@ -61,7 +61,7 @@ void text_token_plan(const mldf_token_plan *p) {
 }
 
 void json_token_plans(const mldf_reader *reader) {
-    mldf_token_plan plan;
+    mldf_token_plan plan = MLDF_TOKEN_PLAN_INIT;
     for (size_t i = 0; mldf_reader_token_plan(reader, i, &plan, NULL) == MLDF_OK; i++) {
         if (i == 0) {
             json_key("token_plans");
@@ -76,7 +76,7 @@ void json_token_plans(const mldf_reader *reader) {
 }
 
 void text_token_plans(const mldf_reader *reader) {
-    mldf_token_plan plan;
+    mldf_token_plan plan = MLDF_TOKEN_PLAN_INIT;
     for (size_t i = 0; mldf_reader_token_plan(reader, i, &plan, NULL) == MLDF_OK; i++) {
         if (i == 0)
             out_text("\npack plans\n");

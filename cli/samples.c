@@ -319,7 +319,7 @@ static int find_classes(const struct invocation *v, struct selection *s) {
         if (mldf_schema_find(mldf_reader_schema(s->reader), shown->name, &field, NULL) < 0)
             continue; /* the view makes it */
         mldf_status status =
-            shown->type_id == MLDF_INT ? mldf_classes_new(s->reader, field, &s->classes[i], &err) : MLDF_END;
+            shown->type_id == MLDF_INT ? mldf_classes_new(s->reader, field, &s->classes[i], &err) : MLDF_ABSENT;
         if (status == MLDF_E_MEMORY)
             return report_error(v, s->path, &err);
         if (status < 0) /* samples are shown without names; verify says what is wrong with the card */

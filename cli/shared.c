@@ -118,7 +118,7 @@ int check_output(const struct invocation *v, const char *out) {
 int choose_secret(const struct invocation *v, const char *const *sources, size_t count, mldf_writer_options *writer) {
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
     mldf_reader *reader;
-    mldf_file_info info;
+    mldf_file_info info = MLDF_FILE_INFO_INIT;
     mldf_error err;
     if (option_given(v, "encrypt") && option_given(v, "decrypt"))
         return usage_error(v, "--encrypt and --decrypt cannot be given together");
@@ -130,8 +130,10 @@ int choose_secret(const struct invocation *v, const char *const *sources, size_t
     for (size_t i = 0; i < count; i++) {
         if (mldf_reader_open(sources[i], &reading, &reader, &err) < 0)
             return report_error(v, sources[i], &err);
-        mldf_reader_info(reader, &info);
+        mldf_status status = mldf_reader_info(reader, &info, &err);
         mldf_reader_close(reader);
+        if (status < 0)
+            return report_error(v, sources[i], &err);
         if (info.flags & 8)
             writer->secret = v->secret;
     }

@@ -47,8 +47,9 @@ static void say_sizes(const struct invocation *v, const mldf_pack_result *result
 }
 
 static int run(struct invocation *v) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_convert_options converting = MLDF_CONVERT_OPTIONS_INIT;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
     struct writer_extras extras;
     struct pack_report report;
@@ -60,7 +61,8 @@ static int run(struct invocation *v) {
     if ((version && !parse_count(v, "--dataset-version", version, &converting.dataset_version)) ||
         (created && !parse_count(v, "--created", created, &converting.created)))
         return EXIT_USAGE;
-    int code = fill_writer_options(v, &converting.writer, &extras);
+    converting.writer = &writing;
+    int code = fill_writer_options(v, &writing, &extras);
     if (code != EXIT_FINE)
         return code;
     converting.format = option_given(v, "v1") ? "tbl1" : "tbl2";

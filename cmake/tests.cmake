@@ -154,7 +154,7 @@ if(MLDF_BUILD_TESTS)
     # Headers alone, exported symbols, and programs built against an installed copy. The sanitizers' own runtime and
     # symbols would be in the way there.
     if(NOT mldf_sanitize AND NOT MLDF_COVERAGE)
-        foreach(check headers symbols consumer)
+        foreach(check headers symbols consumer older)
             if(EXISTS "${CMAKE_SOURCE_DIR}/tests/cmake/${check}.sh")
                 mldf_add_test(package/${check} package "${CMAKE_SOURCE_DIR}/tests/cmake/${check}.sh")
                 set_property(TEST package/${check} APPEND PROPERTY ENVIRONMENT "CC=${CMAKE_C_COMPILER}"

@@ -129,7 +129,7 @@ static void decode(const uint8_t *data, size_t size, const uint8_t *jpeg, size_t
 static void pack(const uint8_t *jpeg, size_t size, uint8_t choice) {
     mldf_buffer payload = MLDF_BUFFER_INIT, again = MLDF_BUFFER_INIT;
     enum fast_reason reason = FAST_DAMAGED;
-    mldf_image_info info;
+    mldf_image_info info = MLDF_IMAGE_INFO_INIT;
     mldf_error err;
     if (mldf_image_probe(jpeg, size, &info, &err) < 0 || (uint64_t)info.width * info.height > MOST_PIXELS)
         return;

@@ -1,5 +1,6 @@
 /* The input is a file. It is opened as it is, and again with its checksums made right, so that mutations reach what lies behind
  * them; then everything is read, in every way there is, and verified. Nothing may crash, hang or read outside the bytes. */
+#define MLDF_NODISCARD /* what comes out is not looked at, only whether it comes out */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ static void read_field(const mldf_reader *r, uint64_t samples, size_t f, mldf_bu
     const mldf_field *info = mldf_schema_field(mldf_reader_schema(r), f);
     uint64_t order[MANY];
     mldf_value values[MANY];
-    mldf_field_stats stats;
+    mldf_field_stats stats = MLDF_FIELD_STATS_INIT;
     mldf_error err;
     size_t count = samples < MANY ? (size_t)samples : (size_t)MANY;
     touch(info->name, strlen(info->name));
@@ -61,10 +62,11 @@ static void read_field(const mldf_reader *r, uint64_t samples, size_t f, mldf_bu
 
 static void read_rest(const mldf_reader *r, uint64_t samples, mldf_buffer *scratch) {
     mldf_error err;
-    mldf_file_info info;
+    mldf_file_info info = MLDF_FILE_INFO_INIT;
     const void *data;
     uint64_t bytes;
-    mldf_reader_info(r, &info);
+    if (mldf_reader_info(r, &info, &err) < 0)
+        abort();
     if (mldf_reader_rows(r, &data, &bytes, &err) == MLDF_OK)
         touch(data, bytes);
     for (size_t i = 0; i < mldf_reader_section_count(r); i++) {
@@ -88,7 +90,7 @@ static void read_rest(const mldf_reader *r, uint64_t samples, mldf_buffer *scrat
 }
 
 static void verify_all(const mldf_reader *r) {
-    mldf_verify_result result = {0};
+    mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
     struct verify verify = {.options = MLDF_VERIFY_OPTIONS_INIT, .result = &result};
     mldf_error err;
     verify.options.threads = 0;

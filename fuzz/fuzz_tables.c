@@ -145,7 +145,7 @@ static void fuzz_schema(const uint8_t *data, size_t size) {
 
 static void fuzz_small(const uint8_t *data, size_t size) {
     struct tables tables;
-    mldf_field_stats stats;
+    mldf_field_stats stats = MLDF_FIELD_STATS_INIT;
     uint8_t again[FORMAT_STATS_BYTES];
     if (size < FORMAT_STATS_BYTES)
         return;

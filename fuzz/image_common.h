@@ -25,7 +25,7 @@ static inline void fuzz_decode(const uint8_t *data, size_t size, const mldf_imag
 
 /* Whole, and a region, with what `choice` asks for. Only images of this mode, so that a target stays with its codec. */
 static inline void fuzz_image(const uint8_t *data, size_t size, mldf_image_mode mode) {
-    mldf_image_info info;
+    mldf_image_info info = MLDF_IMAGE_INFO_INIT;
     mldf_error err;
     mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
     uint8_t choice = size ? data[size - 1] : 0;

@@ -265,7 +265,7 @@ CHECK_UNUSED static void dataset_print_problem(void *user, const mldf_error *pro
 CHECK_UNUSED static void dataset_check_verify(const char *path, const mldf_secret *secret, uint64_t samples) {
     mldf_error err;
     mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
-    mldf_verify_result result;
+    mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
     options.deep = true;
     options.problem = dataset_print_problem;
     if (secret)

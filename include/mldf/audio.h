@@ -15,6 +15,8 @@
  *
  * Writing: the bytes of a WAV, FLAC, MP3 or Ogg file, or an array (t) or (t, c) of int16, int32, float32, float64 or uint8; for arrays the field
  * has the argument "rate" (docs/guides/audio.md).
+ *
+ * Stability: experimental.
  */
 #ifndef MLDF_AUDIO_H
 #define MLDF_AUDIO_H
@@ -54,17 +56,17 @@ typedef struct mldf_audio_info {
 
 /* ---- Values of audio fields ---------------------------------------------------------------------------------- */
 
-MLDF_API mldf_status mldf_audio_record(const mldf_value *value, mldf_audio_info *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_audio_record(const mldf_value *value, mldf_audio_info *out, mldf_error *err);
 /* Samples [from, from + count) of a value as float, channels interleaved: count * channels numbers into out. MLDF_E_RANGE past the
  * end. PCM and FLAC: bit-identical on every machine. Of a compressed value the packets that the window needs are decoded, by a decoder that
  * this call opens and closes: loaders keep theirs open. */
-MLDF_API mldf_status mldf_audio_value_read(const mldf_value *value, uint64_t from, uint64_t count, float *out,
-                                           mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_audio_value_read(const mldf_value *value, uint64_t from, uint64_t count,
+                                                          float *out, mldf_error *err);
 
 /* May a recording of `stored` bytes become so many floats? MLDF_E_LIMIT above max_decoded bytes; 0: 2 GiB, or 256 times what is stored where that is
  * more. A program that makes room for whole recordings of files that it does not know asks first, as the library does. */
-MLDF_API mldf_status mldf_audio_check_room(const mldf_audio_info *info, uint64_t stored, uint64_t max_decoded,
-                                           mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_audio_check_room(const mldf_audio_info *info, uint64_t stored,
+                                                          uint64_t max_decoded, mldf_error *err);
 
 /* ---- WAV files ---------------------------------------------------------------------------------------------------------- */
 
@@ -81,12 +83,12 @@ typedef struct mldf_wav {
 
 /* Reads RIFF, RIFX, RF64, BW64 and Wave64 headers. MLDF_E_TYPE: not a WAV file. MLDF_E_UNSUPPORTED: WAV of another coding (ADPCM,
  * MP3 ...). MLDF_E_TRUNCATED, MLDF_E_CORRUPT: offset is the byte of the file. */
-MLDF_API mldf_status mldf_wav_parse(const void *data, size_t bytes, mldf_wav *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_wav_parse(const void *data, size_t bytes, mldf_wav *out, mldf_error *err);
 /* The header of a WAV file that `info` describes, appended to out: plain RIFF where that can say it, WAVE_FORMAT_EXTENSIBLE for a
  * mask, more than 2 channels or more than 16 bits of integers, RF64 from 4 GiB on. Samples follow it, little-endian, and then
  * *pad_bytes (0 or 1) zeros. */
-MLDF_API mldf_status mldf_wav_header(const mldf_audio_info *info, mldf_buffer *out, unsigned *pad_bytes,
-                                     mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_wav_header(const mldf_audio_info *info, mldf_buffer *out, unsigned *pad_bytes,
+                                                    mldf_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,19 @@
 /* mldf/base.h: what every other header stands on: export macro, status, error, buffer, progress, context.
  *
  * Conventions of the whole library:
- *   - A function that can fail returns mldf_status: 0 fine, > 0 not an error (MLDF_END), < 0 an error.
+ *   - A function that can fail returns mldf_status: 0 fine, > 0 not an error (MLDF_END, MLDF_AGAIN, MLDF_ABSENT), < 0 an error.
  *   - `mldf_error *err` is always the last argument and may be NULL. It is filled only when the status is < 0.
  *   - `T **out` hands ownership to the caller; a returned `const T *` is borrowed from the handle it came from.
- *   - Option structs begin with `struct_bytes`; initialise them with their _INIT macro, then set what you need.
+ *   - Structs that may grow begin with `struct_bytes` and have an _INIT macro: options, which you set, and results, which the library
+ *     fills. Begin with the macro, always: a struct without it is MLDF_E_ARGUMENT. A new member comes last and is 0 by default. A program
+ *     compiled before the member runs unchanged; one compiled after it runs with an older library if the member is 0.
+ *   - Structs without struct_bytes stay as they are as long as the soname does; those that a function or a hook hands out by
+ *     `const T *` may get members at their end. Never copy those by value.
+ *   - Each header says how stable it is. What is experimental may change in any version; all else only when the soname changes, with an entry in
+ *     CHANGELOG.md.
  *   - The library never prints, exits, reads the environment or keeps global state.
+ *
+ * Stability: stable.
  */
 #ifndef MLDF_BASE_H
 #define MLDF_BASE_H
@@ -26,14 +34,35 @@ extern "C" {
 #define MLDF_API
 #endif
 
+/* The version of these headers; mldf_version() is the library's. */
+#define MLDF_VERSION_MAJOR 0
+#define MLDF_VERSION_MINOR 2
+#define MLDF_VERSION_PATCH 0
+#define MLDF_VERSION "0.2.0"
+/* For comparisons: #if MLDF_VERSION_NUMBER >= MLDF_VERSION_AT(0, 2, 0) */
+#define MLDF_VERSION_AT(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
+#define MLDF_VERSION_NUMBER MLDF_VERSION_AT(MLDF_VERSION_MAJOR, MLDF_VERSION_MINOR, MLDF_VERSION_PATCH)
+
+/* A status that nobody looks at is an error that nobody sees: the compiler warns. -DMLDF_NODISCARD= turns that off. */
+#ifndef MLDF_NODISCARD
+#if defined(__cplusplus) && __cplusplus >= 201703L
+#define MLDF_NODISCARD [[nodiscard]]
+#elif defined(__GNUC__)
+#define MLDF_NODISCARD __attribute__((warn_unused_result))
+#else
+#define MLDF_NODISCARD
+#endif
+#endif
+
 /* "No such thing" for a sample, an offset or a count that is not known. */
 #define MLDF_NONE UINT64_MAX
 
 /* The numbers are part of the API and never change; new ones go into the gaps. */
 typedef enum mldf_status {
     MLDF_OK = 0,
-    MLDF_END = 1,   /* nothing more to give; not an error */
-    MLDF_AGAIN = 2, /* not yet: the time that was given has passed; not an error */
+    MLDF_END = 1,    /* nothing more to give; not an error */
+    MLDF_AGAIN = 2,  /* not yet: the time that was given has passed; not an error */
+    MLDF_ABSENT = 3, /* what was asked for is not there: a card, statistics, class names; not an error */
 
     /* the caller */
     MLDF_E_ARGUMENT = -1,  /* an argument makes no sense */
@@ -114,7 +143,7 @@ struct mldf_error_room {
 #define MLDF_ERROR_TEXT(err) mldf_error_text((err), mldf_error_room().begin(), MLDF_TEXT_MAX + 1)
 #endif
 
-/* Version of the library, e.g. "0.1.0", and of the format that it writes (1.1 = 0x00010001). */
+/* Version of the library, e.g. "0.2.0", and of the format that it writes (1.1 = 0x00010001). */
 MLDF_API const char *mldf_version(void);
 MLDF_API uint32_t mldf_format_version(void);
 /* One word for each optional part of this build, space separated: "zstd sodium ...". */
@@ -133,8 +162,9 @@ typedef struct mldf_buffer {
     { 0, 0, 0 }
 MLDF_API void mldf_buffer_free(mldf_buffer *buffer);
 /* Room for at least `capacity` bytes in all; size and content stay. */
-MLDF_API mldf_status mldf_buffer_reserve(mldf_buffer *buffer, size_t capacity, mldf_error *err);
-MLDF_API mldf_status mldf_buffer_append(mldf_buffer *buffer, const void *data, size_t bytes, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_buffer_reserve(mldf_buffer *buffer, size_t capacity, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_buffer_append(mldf_buffer *buffer, const void *data, size_t bytes,
+                                                       mldf_error *err);
 
 /* FIPS 180-4; what sha256sum prints. */
 MLDF_API void mldf_sha256(const void *data, size_t bytes, uint8_t digest[32]);
@@ -161,7 +191,7 @@ typedef bool (*mldf_progress_fn)(void *user, const mldf_progress *progress);
 typedef struct mldf_context mldf_context;
 typedef void (*mldf_warning_fn)(void *user, const char *message);
 
-MLDF_API mldf_status mldf_context_new(mldf_context **out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_context_new(mldf_context **out, mldf_error *err);
 MLDF_API void mldf_context_free(mldf_context *context);
 /* May be called from any thread that uses a handle of this context. */
 MLDF_API void mldf_context_set_warning(mldf_context *context, mldf_warning_fn warn, void *user);
@@ -170,7 +200,8 @@ MLDF_API void mldf_context_set_max_decoded(mldf_context *context, uint64_t bytes
 /* Where temporary files go that belong beside no other file: a compressed tar that is read at random, what came from standard input, the
  * tables of a file that is streamed. They have no name, or lose it at once. NULL: /tmp. The library reads no environment: a program that
  * honours TMPDIR gives it here. */
-MLDF_API mldf_status mldf_context_set_temporary_folder(mldf_context *context, const char *folder, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_context_set_temporary_folder(mldf_context *context, const char *folder,
+                                                                      mldf_error *err);
 /* Bytes that a compressed tar may have when it is unpacked; one that has more is MLDF_E_LIMIT. 0: the default. */
 MLDF_API void mldf_context_set_max_unpacked(mldf_context *context, uint64_t bytes);
 #define MLDF_MAX_UNPACKED (UINT64_C(1) << 40)

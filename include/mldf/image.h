@@ -16,6 +16,8 @@
  *
  * Formats: JPEG (8 bit; baseline, progressive), PNG, WebP, BMP, TIFF. Of an animated or multi-page file the first frame is
  * taken; mldf_image_info.frames says so. WebP and TIFF may be missing from a build: MLDF_E_UNSUPPORTED.
+ *
+ * Stability: stable, but MLDF_IMAGE_MODE_FAST_JPEG.
  */
 #ifndef MLDF_IMAGE_H
 #define MLDF_IMAGE_H
@@ -52,6 +54,7 @@ typedef enum mldf_image_color {
 MLDF_API const char *mldf_image_mode_name(mldf_image_mode mode);
 
 typedef struct mldf_image_info {
+    size_t struct_bytes;
     mldf_image_mode mode;
     mldf_image_color color;
     uint32_t width, height; /* as stored, before orientation */
@@ -64,13 +67,16 @@ typedef struct mldf_image_info {
     uint64_t icc_offset,
         icc_bytes; /* first byte of the profile as stored, its size without framing; compressed in PNG */
 } mldf_image_info;
+#define MLDF_IMAGE_INFO_INIT \
+    { sizeof(mldf_image_info), MLDF_IMAGE_MODE_RAW, MLDF_IMAGE_BY_CHANNELS, 0, 0, 0, 0, 0, false, 0, 0, 0, 0, 0 }
 
 /* From the first bytes of a file, nothing decoded. MLDF_E_TYPE: not a format that is known here (the message names the others
  * it recognises: GIF, HEIC ...). MLDF_E_TRUNCATED, MLDF_E_CORRUPT: with the place. */
-MLDF_API mldf_status mldf_image_probe(const void *data, size_t bytes, mldf_image_info *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_image_probe(const void *data, size_t bytes, mldf_image_info *out,
+                                                     mldf_error *err);
 
-/* The colour profile (ICC) of an image file, joined and inflated, appended to out. MLDF_END: there is none, or a damaged one. */
-MLDF_API mldf_status mldf_image_icc(const void *data, size_t bytes, mldf_buffer *out, mldf_error *err);
+/* The colour profile (ICC) of an image file, joined and inflated, appended to out. MLDF_ABSENT: there is none, or a damaged one. */
+MLDF_API MLDF_NODISCARD mldf_status mldf_image_icc(const void *data, size_t bytes, mldf_buffer *out, mldf_error *err);
 
 /* ---- Decoding ---------------------------------------------------------------------------------------------------- */
 
@@ -104,27 +110,28 @@ typedef struct mldf_image_shape {
 
 /* Memory that decoding reuses; one thread's at a time. NULL instead of one works and costs an allocation or two. */
 typedef struct mldf_image_decoder mldf_image_decoder;
-MLDF_API mldf_status mldf_image_decoder_new(mldf_image_decoder **out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_image_decoder_new(mldf_image_decoder **out, mldf_error *err);
 MLDF_API void mldf_image_decoder_free(mldf_image_decoder *decoder);
 
 /* options NULL: the defaults. */
-MLDF_API mldf_status mldf_image_decoded_shape(const void *data, size_t bytes, const mldf_image_options *options,
-                                              mldf_image_shape *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_image_decoded_shape(const void *data, size_t bytes,
+                                                             const mldf_image_options *options, mldf_image_shape *out,
+                                                             mldf_error *err);
 /* pixels_bytes must be the shape's. After an error the pixels are undefined. For 16 bits pixels must be aligned to 2. */
-MLDF_API mldf_status mldf_image_decode(mldf_image_decoder *decoder, const void *data, size_t bytes,
-                                       const mldf_image_options *options, void *pixels, size_t pixels_bytes,
-                                       mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_image_decode(mldf_image_decoder *decoder, const void *data, size_t bytes,
+                                                      const mldf_image_options *options, void *pixels,
+                                                      size_t pixels_bytes, mldf_error *err);
 
 /* ---- Values of image fields ------------------------------------------------------------------------------------------ */
 
 /* What the record of a value read from an image field says; frames and the EXIF and ICC members stay 0 and MLDF_NONE. */
-MLDF_API mldf_status mldf_image_record(const mldf_value *value, mldf_image_info *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_image_record(const mldf_value *value, mldf_image_info *out, mldf_error *err);
 /* The two calls above for a value of any mode, raw and YUV too. The record's orientation stands for the file's own. */
-MLDF_API mldf_status mldf_image_value_shape(const mldf_value *value, const mldf_image_options *options,
-                                            mldf_image_shape *out, mldf_error *err);
-MLDF_API mldf_status mldf_image_value_decode(mldf_image_decoder *decoder, const mldf_value *value,
-                                             const mldf_image_options *options, void *pixels, size_t pixels_bytes,
-                                             mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_image_value_shape(const mldf_value *value, const mldf_image_options *options,
+                                                           mldf_image_shape *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_image_value_decode(mldf_image_decoder *decoder, const mldf_value *value,
+                                                            const mldf_image_options *options, void *pixels,
+                                                            size_t pixels_bytes, mldf_error *err);
 
 /* ---- Encoding ------------------------------------------------------------------------------------------------------ */
 
@@ -153,13 +160,15 @@ typedef struct mldf_jpeg_options {
     { sizeof(mldf_jpeg_options), 90, MLDF_IMAGE_420, false, false, 0, 0 }
 
 /* Appended to out. 16 bits become 8, alpha is dropped. options NULL: the defaults. */
-MLDF_API mldf_status mldf_image_encode_jpeg(const mldf_image_pixels *pixels, const mldf_jpeg_options *options,
-                                            mldf_buffer *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_image_encode_jpeg(const mldf_image_pixels *pixels,
+                                                           const mldf_jpeg_options *options, mldf_buffer *out,
+                                                           mldf_error *err);
 /* level: zlib's 0 to 9; -1: its default. */
-MLDF_API mldf_status mldf_image_encode_png(const mldf_image_pixels *pixels, int level, mldf_buffer *out,
-                                           mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_image_encode_png(const mldf_image_pixels *pixels, int level, mldf_buffer *out,
+                                                          mldf_error *err);
 /* Full range BT.601 as in JFIF, Cb and Cr of 2 x 2 pixels averaged. 8 bits, 1 to 4 channels. */
-MLDF_API mldf_status mldf_image_encode_yuv420(const mldf_image_pixels *pixels, mldf_buffer *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_image_encode_yuv420(const mldf_image_pixels *pixels, mldf_buffer *out,
+                                                             mldf_error *err);
 
 /* ---- JPEG files without loss ------------------------------------------------------------------------------------------- */
 
@@ -167,10 +176,11 @@ enum { MLDF_JPEG_DROP_EXIF = 1, MLDF_JPEG_DROP_ICC = 2, MLDF_JPEG_DROP_OTHER = 4
 
 /* The same coefficients as a baseline JPEG with Huffman tables of its own, appended to out: same pixels, decodes faster. `drop`:
  * MLDF_JPEG_DROP_... or 0. Also takes a baseline file. */
-MLDF_API mldf_status mldf_image_to_baseline(const void *data, size_t bytes, unsigned drop, mldf_buffer *out,
-                                            mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_image_to_baseline(const void *data, size_t bytes, unsigned drop,
+                                                           mldf_buffer *out, mldf_error *err);
 /* The file without the segments that `drop` names, nothing re-encoded. PNG: the chunks eXIf, iCCP, and text and time. */
-MLDF_API mldf_status mldf_image_strip(const void *data, size_t bytes, unsigned drop, mldf_buffer *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_image_strip(const void *data, size_t bytes, unsigned drop, mldf_buffer *out,
+                                                     mldf_error *err);
 
 /* ---- Resizing -------------------------------------------------------------------------------------------------------- */
 
@@ -184,9 +194,9 @@ typedef enum mldf_image_filter {
 } mldf_image_filter;
 
 /* width x height pixels of the same channels and bits into `pixels`. scratch: reused; may be NULL. */
-MLDF_API mldf_status mldf_image_resize(const mldf_image_pixels *source, uint32_t width, uint32_t height,
-                                       mldf_image_filter filter, mldf_buffer *scratch, void *pixels,
-                                       size_t pixels_bytes, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_image_resize(const mldf_image_pixels *source, uint32_t width, uint32_t height,
+                                                      mldf_image_filter filter, mldf_buffer *scratch, void *pixels,
+                                                      size_t pixels_bytes, mldf_error *err);
 
 #ifdef __cplusplus
 }

@@ -26,6 +26,8 @@
  *     mldf_loader_free(loader);
  *
  * Batches depend on (files, pipeline, order, seed, epoch, batch size, rank) alone: never on threads, back ends, instruction sets or time.
+ *
+ * Stability: stable, but mldf_derive_field.
  */
 #ifndef MLDF_LOADER_H
 #define MLDF_LOADER_H
@@ -130,8 +132,9 @@ typedef struct mldf_loader_options {
 
 /* Compiles the pipeline for the files: every mistake in it is reported here, none later. Readers of several files make one dataset, one
  * after the other; the pipeline's fields must agree in all of them. Tar archives together have the fields of all: what one lacks is null there. */
-MLDF_API mldf_status mldf_loader_new(const mldf_reader *const *readers, size_t reader_count,
-                                     const mldf_loader_options *options, mldf_loader **out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_loader_new(const mldf_reader *const *readers, size_t reader_count,
+                                                    const mldf_loader_options *options, mldf_loader **out,
+                                                    mldf_error *err);
 /* Ends threads, waits for them, gives everything back but the batches that the user keeps. */
 MLDF_API void mldf_loader_free(mldf_loader *loader);
 
@@ -147,26 +150,28 @@ MLDF_API size_t mldf_loader_output_count(const mldf_loader *loader);
 /* MLDF_END past the last. A padded output `x` is followed by `x_length` (i64) and, when asked for, `x_mask` (bool); a ragged one, whose
  * samples lie end to end in one array, by `x_offset` (i64, one more than samples); behind these stand, when asked for, `x_samples` (i64) and, when
  * fill was asked for it, `x_valid` (bool). Text (the step `strings`) is ragged: sample i is the UTF-8 bytes [x_offset[i], x_offset[i + 1]). Last come `index`, `row` and `valid`. */
-MLDF_API mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_output *out);
+MLDF_API MLDF_NODISCARD mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_output *out);
 /* The fields that are in no batch although nobody dropped them: no statement names them, and their samples differ in size. NULL past the last. */
 MLDF_API const char *mldf_loader_left_out(const mldf_loader *loader, size_t index);
 /* What the compiler did, pass by pass, appended as text. */
-MLDF_API mldf_status mldf_loader_explain(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_loader_explain(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
 
 /* ---- Batches --------------------------------------------------------------------------------------------------------------- */
 
 /* Begins an epoch at a consumed position (0: its beginning; else one that mldf_batch_place gave with the same options, or use restore);
  * what was in flight is dropped. Without this call the first next begins epoch 0; after the end of an epoch it begins the following one. */
-MLDF_API mldf_status mldf_loader_begin(mldf_loader *loader, uint64_t epoch, uint64_t consumed, mldf_error *err);
-/* Batches of one epoch for this rank, from its beginning; with buckets by budget an upper bound. */
-MLDF_API uint64_t mldf_loader_batch_count(const mldf_loader *loader);
-/* The same, exactly: with buckets by budget the lengths of all samples are looked at, on this thread; epochs differ. timeout_ms >= 0:
+MLDF_API MLDF_NODISCARD mldf_status mldf_loader_begin(mldf_loader *loader, uint64_t epoch, uint64_t consumed,
+                                                      mldf_error *err);
+/* At most so many batches has an epoch for this rank, from its beginning; exactly so many without buckets by budget. */
+MLDF_API uint64_t mldf_loader_batch_bound(const mldf_loader *loader);
+/* The batches of an epoch, exactly: with buckets by budget the lengths of all samples are looked at, on this thread; epochs differ. timeout_ms >= 0:
  * MLDF_AGAIN when it has passed; a call with the same epoch goes on. A cancel ends it, as it ends next. What was counted last stays known. */
-MLDF_API mldf_status mldf_loader_count_batches(mldf_loader *loader, uint64_t epoch, int timeout_ms, uint64_t *out,
-                                               mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_loader_batch_count(mldf_loader *loader, uint64_t epoch, int timeout_ms,
+                                                            uint64_t *out, mldf_error *err);
 /* The next batch, to be released by the caller. MLDF_END once at the end of the epoch. timeout_ms >= 0: MLDF_AGAIN when it has passed;
  * nothing is lost. After an error (a bad sample, raised) the next call goes on with the next batch. */
-MLDF_API mldf_status mldf_loader_next(mldf_loader *loader, int timeout_ms, mldf_batch **out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_loader_next(mldf_loader *loader, int timeout_ms, mldf_batch **out,
+                                                     mldf_error *err);
 /* From any thread (but not from a signal handler): next returns MLDF_E_CANCELLED, now and from now on, until begin. */
 MLDF_API void mldf_loader_cancel(mldf_loader *loader);
 
@@ -181,7 +186,7 @@ typedef struct mldf_array {
 MLDF_API size_t mldf_batch_sample_count(const mldf_batch *batch);
 MLDF_API size_t mldf_batch_array_count(const mldf_batch *batch);
 /* MLDF_END past the last. Borrowed from the batch. */
-MLDF_API mldf_status mldf_batch_array(const mldf_batch *batch, size_t index, mldf_array *out);
+MLDF_API MLDF_NODISCARD mldf_status mldf_batch_array(const mldf_batch *batch, size_t index, mldf_array *out);
 /* Epoch, ordinal of the batch in it, and the consumed position after it. */
 MLDF_API void mldf_batch_place(const mldf_batch *batch, uint64_t *epoch, uint64_t *ordinal, uint64_t *consumed);
 /* 128 bits (XXH3) over the bytes of all arrays, in order: equal batches have equal hashes. */
@@ -194,12 +199,13 @@ MLDF_API void mldf_batch_release(mldf_batch *batch);
 
 /* The consumed position (of batches that next handed out) as JSON, below 1 kB, equal on all ranks. Appended. The first call, or the first
  * restore, reads a few samples, by which the state knows the dataset again. */
-MLDF_API mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
 /* Goes on where the state was taken: also with other threads, ranks, batch sizes. A window of buckets that was begun is finished as it was
  * planned, split among the ranks of now; another batch size or budget counts from the next window on. MLDF_E_STATE with the reason when the
  * order or the seed is another, or the samples are: by a few of their keys, or else of their values (docs/decisions/12-states-know-their-samples.md);
  * a different version of a codec library is a warning. */
-MLDF_API mldf_status mldf_loader_restore(mldf_loader *loader, const char *json, size_t json_bytes, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_loader_restore(mldf_loader *loader, const char *json, size_t json_bytes,
+                                                        mldf_error *err);
 
 /* ---- Where documents come, and what is left out ----------------------------------------------------------------------------------- */
 
@@ -212,24 +218,25 @@ typedef struct mldf_loader_place {
 /* Where a document (a row; of a packed token_stream, a document; without a view a sample), or a piece of it, comes in an epoch, ascending: `room` of the places
  * and their number. What came before a state was loaded is numbered as if with the batches of now. MLDF_E_STATE where samples are drawn by weight,
  * MLDF_E_UNSUPPORTED with buckets or a budget. */
-MLDF_API mldf_status mldf_loader_where(mldf_loader *loader, uint64_t epoch, uint64_t document,
-                                       mldf_loader_place *places, size_t room, size_t *count, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_loader_where(mldf_loader *loader, uint64_t epoch, uint64_t document,
+                                                      mldf_loader_place *places, size_t room, size_t *count,
+                                                      mldf_error *err);
 /* Batches [begin, end) of an epoch do not come (after a loss spike: load the state from before it, and skip). The others keep their numbers and, if their sizes
  * stay, their samples. It is kept in the state, by positions, so that it holds for other batch sizes and ranks; restore takes the state's ranges. At most 16
  * ranges; MLDF_E_ARGUMENT for batches that came already. Of a running epoch, what was made ahead is made again. */
-MLDF_API mldf_status mldf_loader_skip(mldf_loader *loader, uint64_t epoch, uint64_t begin, uint64_t end,
-                                      mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_loader_skip(mldf_loader *loader, uint64_t epoch, uint64_t begin, uint64_t end,
+                                                     mldf_error *err);
 
 /* ---- Fields that are computed ------------------------------------------------------------------------------------------------- */
 
 struct mldf_add_field_options; /* mldf/tool.h */
 struct mldf_pack_result;
-/* Adds the field `name` to a file, in place: the field `from` of every sample through `steps` ("decode_audio(rate=16000, mono=true) | mel(whisper) |
+/* Experimental. Adds the field `name` to a file, in place: the field `from` of every sample through `steps` ("decode_audio(rate=16000, mono=true) | mel(whisper) |
  * cast(f16)"). A spectrogram becomes an AUDIO_SPECTROGRAM whose arguments keep the steps, so that it can be computed again; other arrays an
  * NDARRAY. Of the options column, key_column, schema and format are not used. The file is what it was until this has finished. */
-MLDF_API mldf_status mldf_derive_field(const char *path, const char *name, const char *from, const char *steps,
-                                       const struct mldf_add_field_options *options, struct mldf_pack_result *result,
-                                       mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_derive_field(const char *path, const char *name, const char *from,
+                                                      const char *steps, const struct mldf_add_field_options *options,
+                                                      struct mldf_pack_result *result, mldf_error *err);
 
 /* ---- What happened ------------------------------------------------------------------------------------------------------------ */
 
@@ -238,6 +245,7 @@ typedef struct mldf_step_time {
     double seconds;   /* of all threads together; reckoned from one run of samples in eight */
 } mldf_step_time;
 typedef struct mldf_loader_stats {
+    size_t struct_bytes;
     uint64_t samples, batches, bad_samples;
     uint64_t bytes_read;               /* of values as they come from the file: images not decoded, zstd undone */
     double seconds;                    /* since the first next, without the time between epochs */
@@ -247,11 +255,18 @@ typedef struct mldf_loader_stats {
     const mldf_step_time *steps; /* valid until the next call */
     char verdict[160];           /* "decode-bound: add threads or store smaller images" */
 } mldf_loader_stats;
-MLDF_API mldf_status mldf_loader_get_stats(mldf_loader *loader, mldf_loader_stats *out, mldf_error *err);
+#define MLDF_LOADER_STATS_INIT \
+    { \
+        sizeof(mldf_loader_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { \
+            0 \
+        } \
+    }
+MLDF_API MLDF_NODISCARD mldf_status mldf_loader_get_stats(mldf_loader *loader, mldf_loader_stats *out, mldf_error *err);
 
 /* The samples that were bad, oldest first; at most the last 1,000 are kept. With MLDF_BAD_RAISE and several threads, at
  * least one of the bad samples of a failed batch is listed; which ones depends on the threads. */
 typedef struct mldf_bad_sample {
+    size_t struct_bytes;
     uint32_t reader;
     uint64_t sample, epoch, position;
     uint64_t substitute; /* which sample (item, with a view) replaces it, all readers counted through; or MLDF_NONE */
@@ -259,9 +274,11 @@ typedef struct mldf_bad_sample {
     uint64_t
         item; /* its number, all readers counted through; with a view the item's, and `sample` is the row that it begins in */
 } mldf_bad_sample;
+#define MLDF_BAD_SAMPLE_INIT \
+    { sizeof(mldf_bad_sample), 0, 0, 0, 0, 0, {MLDF_OK, 0, 0, 0, {0}, {0}, {0}, {0}, {0}, {0}}, 0 }
 MLDF_API size_t mldf_loader_bad_count(const mldf_loader *loader);
-MLDF_API mldf_status mldf_loader_bad_sample(const mldf_loader *loader, size_t index, mldf_bad_sample *out,
-                                            mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_loader_bad_sample(const mldf_loader *loader, size_t index,
+                                                           mldf_bad_sample *out, mldf_error *err);
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,8 @@
  *
  * The algorithms are numbered (MLDF_ORDER_ALGORITHM, in every digest and state), stated in docs/order.md, and stay as they are for ever. An order is immutable and
  * shared by threads.
+ *
+ * Stability: stable.
  */
 #ifndef MLDF_ORDER_H
 #define MLDF_ORDER_H
@@ -35,7 +37,7 @@ typedef enum mldf_order_kind {
 /* "sequential", "random", "quasi-random". */
 MLDF_API const char *mldf_order_kind_name(mldf_order_kind kind);
 /* MLDF_E_ARGUMENT names the three when it is none of them ("quasi_random" is taken too). */
-MLDF_API mldf_status mldf_order_kind_parse(const char *text, mldf_order_kind *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_order_kind_parse(const char *text, mldf_order_kind *out, mldf_error *err);
 
 typedef struct mldf_order_options {
     size_t struct_bytes;
@@ -51,16 +53,18 @@ typedef struct mldf_order_options {
 typedef struct mldf_order mldf_order;
 
 /* Over the samples [0, samples); 2^63 at most. None is fine: an order of no positions. */
-MLDF_API mldf_status mldf_order_new(uint64_t samples, const mldf_order_options *options, mldf_order **out,
-                                    mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_order_new(uint64_t samples, const mldf_order_options *options,
+                                                   mldf_order **out, mldf_error *err);
 /* Over the given samples, in the order of the list and as often as they stand there; copied. Blocks are blocks of the list. Only a list that is
  * ascending and without repetition has an inverse. */
-MLDF_API mldf_status mldf_order_new_subset(const uint64_t *samples, uint64_t count, const mldf_order_options *options,
-                                           mldf_order **out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_order_new_subset(const uint64_t *samples, uint64_t count,
+                                                          const mldf_order_options *options, mldf_order **out,
+                                                          mldf_error *err);
 /* `draws` draws with replacement for each epoch, sample i with probability weights[i] / sum. Weights are finite and >= 0; they are
  * rounded to whole numbers once (of a sum of 2^61), and position p's draw depends on (seed, epoch, p) alone. kind is ignored. */
-MLDF_API mldf_status mldf_order_new_weighted(const double *weights, uint64_t count, uint64_t draws,
-                                             const mldf_order_options *options, mldf_order **out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_order_new_weighted(const double *weights, uint64_t count, uint64_t draws,
+                                                            const mldf_order_options *options, mldf_order **out,
+                                                            mldf_error *err);
 
 /* One part of a mixture. Each run of sum(ratios) positions holds `ratio` draws from each part; a part's k-th draw is position
  * k mod its count of its own order at epoch k div its count. */
@@ -71,8 +75,9 @@ typedef struct mldf_order_part {
 } mldf_order_part;
 /* `count` positions for each epoch; 0: as many as let the longest part (relative to its ratio) come once, rounded up to a whole run.
  * Parts go on from epoch to epoch. Of options only the seed counts. */
-MLDF_API mldf_status mldf_order_new_mixture(const mldf_order_part *parts, size_t part_count, uint64_t count,
-                                            const mldf_order_options *options, mldf_order **out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_order_new_mixture(const mldf_order_part *parts, size_t part_count,
+                                                           uint64_t count, const mldf_order_options *options,
+                                                           mldf_order **out, mldf_error *err);
 MLDF_API void mldf_order_free(mldf_order *order);
 
 typedef struct mldf_place {
@@ -83,19 +88,20 @@ typedef struct mldf_place {
 /* Positions of one epoch. */
 MLDF_API uint64_t mldf_order_count(const mldf_order *order);
 MLDF_API bool mldf_order_is_invertible(const mldf_order *order);
-MLDF_API mldf_status mldf_order_at(const mldf_order *order, uint64_t epoch, uint64_t position, mldf_place *out,
-                                   mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_order_at(const mldf_order *order, uint64_t epoch, uint64_t position,
+                                                  mldf_place *out, mldf_error *err);
 /* Positions first .. first + count - 1, all inside the epoch (MLDF_E_ARGUMENT else); one call instead of many, and much faster. */
-MLDF_API mldf_status mldf_order_many(const mldf_order *order, uint64_t epoch, uint64_t first, size_t count,
-                                     mldf_place *out, mldf_error *err);
-/* The position of a place in an epoch; MLDF_END when it does not occur there (another sample, or a mixture that does not come to it);
+MLDF_API MLDF_NODISCARD mldf_status mldf_order_many(const mldf_order *order, uint64_t epoch, uint64_t first,
+                                                    size_t count, mldf_place *out, mldf_error *err);
+/* The position of a place in an epoch; MLDF_ABSENT when it does not occur there (another sample, or a mixture that does not come to it);
  * MLDF_E_STATE for weights and for subsets that are not ascending. In a mixture a place may occur more than once: the first. */
-MLDF_API mldf_status mldf_order_find(const mldf_order *order, uint64_t epoch, const mldf_place *place,
-                                     uint64_t *position, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_order_find(const mldf_order *order, uint64_t epoch, const mldf_place *place,
+                                                    uint64_t *position, mldf_error *err);
 /* All positions of a place in an epoch, ascending: `room` of them into positions, their number into *count. None: *count is 0. Subsets in any order have
  * an inverse here, found by a look at the whole list; MLDF_E_STATE for weights. */
-MLDF_API mldf_status mldf_order_find_all(const mldf_order *order, uint64_t epoch, const mldf_place *place,
-                                         uint64_t *positions, size_t room, size_t *count, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_order_find_all(const mldf_order *order, uint64_t epoch,
+                                                        const mldf_place *place, uint64_t *positions, size_t room,
+                                                        size_t *count, mldf_error *err);
 /* 128 bits over everything that defines the order: algorithm, kind, seed, block, window, counts, subset, weights, parts. It tells orders
  * apart that differ by mistake; it is no cryptographic hash. */
 MLDF_API void mldf_order_digest(const mldf_order *order, uint8_t digest[16]);
@@ -134,10 +140,11 @@ typedef struct mldf_share {
 } mldf_share;
 
 /* Global batches that are left of the epoch: equal on all ranks. */
-MLDF_API mldf_status mldf_share_batches(const mldf_share_options *options, uint64_t *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_share_batch_count(const mldf_share_options *options, uint64_t *out,
+                                                           mldf_error *err);
 /* Batch `index` (0: the first after `from`) for this rank; MLDF_END past the last. */
-MLDF_API mldf_status mldf_share_batch(const mldf_share_options *options, uint64_t index, mldf_share *out,
-                                      mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_share_batch(const mldf_share_options *options, uint64_t index, mldf_share *out,
+                                                     mldf_error *err);
 
 /* ---- State ------------------------------------------------------------------------------------------------------------- */
 
@@ -150,12 +157,14 @@ typedef struct mldf_order_state {
     uint8_t digest[16];
 } mldf_order_state;
 /* Appended to out: {"algorithm":1,"consumed":..,"count":..,"digest":"hex","epoch":..}. */
-MLDF_API mldf_status mldf_order_state_write(const mldf_order_state *state, mldf_buffer *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_order_state_write(const mldf_order_state *state, mldf_buffer *out,
+                                                           mldf_error *err);
 /* MLDF_E_SYNTAX with the place in the text. Members that it does not know are left alone. */
-MLDF_API mldf_status mldf_order_state_parse(const char *json, size_t json_bytes, mldf_order_state *out,
-                                            mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_order_state_parse(const char *json, size_t json_bytes, mldf_order_state *out,
+                                                           mldf_error *err);
 /* MLDF_E_STATE with the reason when the state is not of this order: other algorithm, other count, other definition. */
-MLDF_API mldf_status mldf_order_state_check(const mldf_order *order, const mldf_order_state *state, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_order_state_check(const mldf_order *order, const mldf_order_state *state,
+                                                           mldf_error *err);
 
 #ifdef __cplusplus
 }

@@ -17,6 +17,8 @@
  *
  * Text from a file or a command line may name only built-in and registered operations and expressions: C source comes through
  * mldf_context_register_operation alone.
+ *
+ * Stability: stable.
  */
 #ifndef MLDF_PIPELINE_H
 #define MLDF_PIPELINE_H
@@ -31,11 +33,12 @@ typedef struct mldf_pipeline mldf_pipeline;
 
 /* Syntax and the names of operations and parameters are checked here; types when it meets a file (loader.h). MLDF_E_SYNTAX and
  * MLDF_E_ARGUMENT: err->offset is the byte in the text, and the message shows line and column. */
-MLDF_API mldf_status mldf_pipeline_parse(const mldf_context *context, const char *text, size_t text_bytes,
-                                         mldf_pipeline **out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_pipeline_parse(const mldf_context *context, const char *text,
+                                                        size_t text_bytes, mldf_pipeline **out, mldf_error *err);
 MLDF_API void mldf_pipeline_free(mldf_pipeline *pipeline);
 /* The same pipeline in one canonical form: every parameter by name, without comments. Appended. */
-MLDF_API mldf_status mldf_pipeline_write(const mldf_pipeline *pipeline, mldf_buffer *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_pipeline_write(const mldf_pipeline *pipeline, mldf_buffer *out,
+                                                        mldf_error *err);
 
 /* ---- The operations there are ------------------------------------------------------------------------------------------ */
 
@@ -53,8 +56,8 @@ typedef struct mldf_operation_info {
     bool random, pairs, groups;
 } mldf_operation_info;
 /* MLDF_END past the last. */
-MLDF_API mldf_status mldf_operation_at(size_t index, mldf_operation_info *out);
-MLDF_API mldf_status mldf_operation_parameter(size_t operation, size_t index, mldf_parameter_info *out);
+MLDF_API MLDF_NODISCARD mldf_status mldf_operation_at(size_t index, mldf_operation_info *out);
+MLDF_API MLDF_NODISCARD mldf_status mldf_operation_parameter(size_t operation, size_t index, mldf_parameter_info *out);
 
 /* ---- Operations of your own --------------------------------------------------------------------------------------------- */
 
@@ -98,15 +101,15 @@ typedef struct mldf_operation {
 } mldf_operation;
 #define MLDF_OPERATION_INIT \
     { sizeof(mldf_operation), 0, 0, 0, 0, 0 }
-MLDF_API mldf_status mldf_context_register_operation(mldf_context *context, const mldf_operation *operation,
-                                                     mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_context_register_operation(mldf_context *context,
+                                                                    const mldf_operation *operation, mldf_error *err);
 /* Where generated code is kept (made with mode 0700 when missing; NULL: nowhere), and the C compiler (a path, or a name that is looked for
  * in /usr/bin and /usr/local/bin; NULL: none, the built-in kernels do everything). Copied. The folder is not used when it belongs to
  * another user, when others may write to it, when it is a link, when its file system forbids programs or when the process runs with
  * another user's rights; it holds at most 64 MiB. A compiler that fails or takes more than 30 s is one warning of the context, which then
  * comes from a thread of the library; results never depend on it. */
-MLDF_API mldf_status mldf_context_set_compiler(mldf_context *context, const char *cache_folder, const char *compiler,
-                                               mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_context_set_compiler(mldf_context *context, const char *cache_folder,
+                                                              const char *compiler, mldf_error *err);
 
 #ifdef __cplusplus
 }

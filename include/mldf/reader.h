@@ -16,6 +16,8 @@
  *     if (mldf_reader_get(r, 17, 0, &scratch, &v, &err) < 0) ...
  *     mldf_buffer_free(&scratch);
  *     mldf_reader_close(r);
+ *
+ * Stability: stable.
  */
 #ifndef MLDF_READER_H
 #define MLDF_READER_H
@@ -79,11 +81,12 @@ typedef struct mldf_reader_options {
     { sizeof(mldf_reader_options), 0, MLDF_BACKEND_MAP, false, false, {0, 0, 0, 0}, MLDF_TAR_INDEX_USE, 0, false, 0 }
 
 /* O(1) in the number of samples, except for encrypted files, whose tables are authenticated here. */
-MLDF_API mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options, mldf_reader **out,
-                                      mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options,
+                                                     mldf_reader **out, mldf_error *err);
 /* A file that is already in memory; borrowed until close. */
-MLDF_API mldf_status mldf_reader_open_memory(const void *data, size_t bytes, const mldf_reader_options *options,
-                                             mldf_reader **out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_open_memory(const void *data, size_t bytes,
+                                                            const mldf_reader_options *options, mldf_reader **out,
+                                                            mldf_error *err);
 MLDF_API void mldf_reader_close(mldf_reader *reader);
 
 MLDF_API uint64_t mldf_reader_sample_count(const mldf_reader *reader);
@@ -99,49 +102,52 @@ MLDF_API uint64_t mldf_reader_max_decoded(const mldf_reader *reader);
 
 /* The value of one field of one sample. scratch may be NULL when the data needs no decoding and the file is mapped;
  * where it is needed and NULL, MLDF_E_ARGUMENT. A null gives MLDF_OK with kind MLDF_KIND_NULL. */
-MLDF_API mldf_status mldf_reader_get(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
-                                     mldf_value *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_get(const mldf_reader *reader, uint64_t sample, size_t field,
+                                                    mldf_buffer *scratch, mldf_value *out, mldf_error *err);
 /* The same without decoding the field's type: kind STORED, the record and the value bytes (decrypted, decompressed). Works for
  * unknown types. */
-MLDF_API mldf_status mldf_reader_get_stored(const mldf_reader *reader, uint64_t sample, size_t field,
-                                            mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_get_stored(const mldf_reader *reader, uint64_t sample, size_t field,
+                                                           mldf_buffer *scratch, mldf_value *out, mldf_error *err);
 /* `bytes` bytes of a value from its byte `offset` on: kind STORED, the record, data and bytes of the part, as.u the bytes of the whole. With
  * the read back end only these bytes are read; with `verify`, compression or encryption the whole payload is fetched, checked and sliced.
  * bytes 0 gives the record and touches no payload; as.u is then MLDF_NONE where the stored size is not the value's. A part that passes
  * the value's end is MLDF_E_RANGE. */
-MLDF_API mldf_status mldf_reader_get_range(const mldf_reader *reader, uint64_t sample, size_t field, uint64_t offset,
-                                           uint64_t bytes, mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_get_range(const mldf_reader *reader, uint64_t sample, size_t field,
+                                                          uint64_t offset, uint64_t bytes, mldf_buffer *scratch,
+                                                          mldf_value *out, mldf_error *err);
 /* Samples [from, from + count) of a recording as float, channel by channel: channel c begins at out[c * count]. Of a file that is read, only the bytes
  * that the window needs are. Opens a decoder and closes it: loaders keep theirs. MLDF_E_TYPE: not a recording. MLDF_E_RANGE: past its end, or null. */
-MLDF_API mldf_status mldf_reader_get_window(const mldf_reader *reader, uint64_t sample, size_t field, uint64_t from,
-                                            uint64_t count, float *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_get_window(const mldf_reader *reader, uint64_t sample, size_t field,
+                                                           uint64_t from, uint64_t count, float *out, mldf_error *err);
 /* Many samples, one field: one call instead of `count`. The values' data share scratch. */
-MLDF_API mldf_status mldf_reader_get_many(const mldf_reader *reader, const uint64_t *samples, size_t count,
-                                          size_t field, mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_get_many(const mldf_reader *reader, const uint64_t *samples,
+                                                         size_t count, size_t field, mldf_buffer *scratch,
+                                                         mldf_value *out, mldf_error *err);
 /* Many samples of a field of fixed size (INT, FLOAT, INLINE, NDARRAY of fixed shape), one after the other into dst, which
  * holds count * item_bytes. INT and FLOAT items are their 8-byte records. Nulls are zeros. */
-MLDF_API mldf_status mldf_reader_gather(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field,
-                                        void *dst, size_t item_bytes, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_gather(const mldf_reader *reader, const uint64_t *samples, size_t count,
+                                                       size_t field, void *dst, size_t item_bytes, mldf_error *err);
 /* Which of many samples have a value: out[i] becomes 1, or 0 for a null. No payload is read in an MLDF file. */
-MLDF_API mldf_status mldf_reader_valid(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field,
-                                       uint8_t *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_valid(const mldf_reader *reader, const uint64_t *samples, size_t count,
+                                                      size_t field, uint8_t *out, mldf_error *err);
 /* Stored bytes that begin at a payload pointer, looked up in the allocation table, O(log n). */
-MLDF_API mldf_status mldf_reader_read_ptr(const mldf_reader *reader, uint64_t ptr, mldf_buffer *scratch,
-                                          const void **data, uint64_t *bytes, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_read_ptr(const mldf_reader *reader, uint64_t ptr, mldf_buffer *scratch,
+                                                         const void **data, uint64_t *bytes, mldf_error *err);
 
 /* ---- Keys --------------------------------------------------------------------------------------------------------- */
 
 MLDF_API bool mldf_reader_has_keys(const mldf_reader *reader);
 /* The key of a sample: not NUL-terminated; in the mapping or in scratch. */
-MLDF_API mldf_status mldf_reader_key(const mldf_reader *reader, uint64_t sample, mldf_buffer *scratch, const char **key,
-                                     size_t *key_bytes, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_key(const mldf_reader *reader, uint64_t sample, mldf_buffer *scratch,
+                                                    const char **key, size_t *key_bytes, mldf_error *err);
 /* O(1) expected. MLDF_E_NO_SAMPLE when there is no such key. */
-MLDF_API mldf_status mldf_reader_find_key(const mldf_reader *reader, const char *key, size_t key_bytes,
-                                          uint64_t *sample, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_find_key(const mldf_reader *reader, const char *key, size_t key_bytes,
+                                                         uint64_t *sample, mldf_error *err);
 
 /* ---- The file ----------------------------------------------------------------------------------------------------- */
 
 typedef struct mldf_file_info {
+    size_t struct_bytes;
     uint16_t version_major, version_minor;
     uint32_t flags; /* header flags: 1 little-endian, 2 compressed, 4 checksummed, 8 encrypted */
     uint64_t num_samples;
@@ -155,11 +161,14 @@ typedef struct mldf_file_info {
     bool authenticated;    /* encrypted and opened with its key */
     bool header_recovered; /* the front header was not the state: the footer's copy is used */
 } mldf_file_info;
-MLDF_API void mldf_reader_info(const mldf_reader *reader, mldf_file_info *out);
+#define MLDF_FILE_INFO_INIT \
+    { sizeof(mldf_file_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, false }
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_info(const mldf_reader *reader, mldf_file_info *out, mldf_error *err);
 
-/* Bytes that the payloads of all samples take in a file of another format; its index is walked. MLDF_END for an MLDF file: its
+/* Bytes that the payloads of all samples take in a file of another format; its index is walked. MLDF_ABSENT for an MLDF file: its
  * statistics say so. */
-MLDF_API mldf_status mldf_reader_payload_bytes(const mldf_reader *reader, uint64_t *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_payload_bytes(const mldf_reader *reader, uint64_t *out,
+                                                              mldf_error *err);
 
 typedef struct mldf_section {
     uint32_t kind, flags;
@@ -168,14 +177,17 @@ typedef struct mldf_section {
     const char *name; /* "tables", "card" ... or "unknown", "private" */
 } mldf_section;
 MLDF_API size_t mldf_reader_section_count(const mldf_reader *reader);
-MLDF_API mldf_status mldf_reader_section(const mldf_reader *reader, size_t index, mldf_section *out, mldf_error *err);
-MLDF_API mldf_status mldf_reader_section_bytes(const mldf_reader *reader, size_t index, mldf_buffer *scratch,
-                                               const void **data, uint64_t *bytes, mldf_error *err);
-/* The card's JSON text, or MLDF_END when the file has none. */
-MLDF_API mldf_status mldf_reader_card(const mldf_reader *reader, mldf_buffer *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_section(const mldf_reader *reader, size_t index, mldf_section *out,
+                                                        mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_section_bytes(const mldf_reader *reader, size_t index,
+                                                              mldf_buffer *scratch, const void **data, uint64_t *bytes,
+                                                              mldf_error *err);
+/* The card's JSON text, or MLDF_ABSENT when the file has none. */
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_card(const mldf_reader *reader, mldf_buffer *out, mldf_error *err);
 
-/* Hints that the writer gathered. MLDF_END when the file has none. */
+/* Hints that the writer gathered. MLDF_ABSENT when the file has none. */
 typedef struct mldf_field_stats {
+    size_t struct_bytes;
     uint64_t present, nulls;
     uint64_t stored_bytes, stored_bytes_max, value_bytes_max;
     uint64_t nonfinite;
@@ -191,10 +203,14 @@ typedef struct mldf_field_stats {
     uint64_t units,
         units_max; /* tokens: in all values, in the longest; min and max are ids then, and there is no mean */
 } mldf_field_stats;
-MLDF_API mldf_status mldf_reader_stats(const mldf_reader *reader, size_t field, mldf_field_stats *out, mldf_error *err);
+#define MLDF_FIELD_STATS_INIT \
+    { sizeof(mldf_field_stats), 0, 0, 0, 0, 0, 0, 0, {0}, {0}, 0, 0, {0}, 0, 0 }
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_stats(const mldf_reader *reader, size_t field, mldf_field_stats *out,
+                                                      mldf_error *err);
 
 /* The whole metadata table, mapped files only (MLDF_E_STATE otherwise): rows of mldf_schema_row_bytes. Not checked. */
-MLDF_API mldf_status mldf_reader_rows(const mldf_reader *reader, const void **rows, uint64_t *bytes, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_rows(const mldf_reader *reader, const void **rows, uint64_t *bytes,
+                                                     mldf_error *err);
 
 #ifdef __cplusplus
 }

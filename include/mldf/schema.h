@@ -3,14 +3,16 @@
  * A schema is an ordered list of fields. It can be built in C:
  *
  *     mldf_schema *s;
- *     mldf_schema_new(NULL, &s, NULL);
- *     mldf_schema_add(s, "label", MLDF_INT, NULL, 0, NULL);
- *     mldf_schema_add(s, "feat", MLDF_NDARRAY, "{\"dtype\":\"<f4\",\"shape\":[null,80]}", MLDF_FIELD_NULLABLE, NULL);
+ *     mldf_schema_new(NULL, &s, &err);
+ *     mldf_schema_add_int(s, "label", MLDF_I64, 0, &err);
+ *     mldf_schema_add_ndarray(s, "feat", MLDF_F32, 2, (int64_t[]){-1, 80}, MLDF_FIELD_NULLABLE, &err);
  *
  * or read from its JSON form (docs/guides/schema.md):
  *
  *     {"fields":[{"name":"label","type":"int"},
  *                {"name":"feat","type":"ndarray","dtype":"<f4","shape":[null,80],"nullable":true,"compress":3}]}
+ *
+ * Stability: stable.
  */
 #ifndef MLDF_SCHEMA_H
 #define MLDF_SCHEMA_H
@@ -134,24 +136,47 @@ typedef struct mldf_field {
     int64_t dims[MLDF_MAX_DIMS]; /* -1 where it varies */
 } mldf_field;
 
-MLDF_API mldf_status mldf_schema_new(const mldf_context *context, mldf_schema **out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_schema_new(const mldf_context *context, mldf_schema **out, mldf_error *err);
 MLDF_API void mldf_schema_free(mldf_schema *schema);
 /* arguments: JSON object or NULL. flags: MLDF_FIELD_NULLABLE, MLDF_FIELD_COMPRESSED. */
-MLDF_API mldf_status mldf_schema_add(mldf_schema *schema, const char *name, uint16_t type_id, const char *arguments,
-                                     uint16_t flags, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_schema_add(mldf_schema *schema, const char *name, uint16_t type_id,
+                                                    const char *arguments, uint16_t flags, mldf_error *err);
+/* The common types without JSON. dtype NONE: int64. dims: -1 where samples differ. Images and audio: of any kind, or as `arguments` (a JSON
+ * object) say; NULL: none. vocabulary: every id is below. For what they do not say, mldf_schema_add. */
+MLDF_API MLDF_NODISCARD mldf_status mldf_schema_add_int(mldf_schema *schema, const char *name, mldf_dtype dtype,
+                                                        uint16_t flags, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_schema_add_float(mldf_schema *schema, const char *name, uint16_t flags,
+                                                          mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_schema_add_bytes(mldf_schema *schema, const char *name, uint16_t flags,
+                                                          mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_schema_add_text(mldf_schema *schema, const char *name, uint16_t flags,
+                                                         mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_schema_add_json(mldf_schema *schema, const char *name, uint16_t flags,
+                                                         mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_schema_add_ndarray(mldf_schema *schema, const char *name, mldf_dtype dtype,
+                                                            uint32_t ndim, const int64_t *dims, uint16_t flags,
+                                                            mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_schema_add_image(mldf_schema *schema, const char *name, const char *arguments,
+                                                          uint16_t flags, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_schema_add_audio(mldf_schema *schema, const char *name, const char *arguments,
+                                                          uint16_t flags, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_schema_add_tokens(mldf_schema *schema, const char *name, uint64_t vocabulary,
+                                                           uint16_t flags, mldf_error *err);
 /* zstd level 1..22 for a field; sets MLDF_FIELD_COMPRESSED. */
-MLDF_API mldf_status mldf_schema_compress(mldf_schema *schema, size_t field, int level, mldf_error *err);
-MLDF_API mldf_status mldf_schema_parse(const mldf_context *context, const char *json, size_t json_bytes,
-                                       mldf_schema **out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_schema_compress(mldf_schema *schema, size_t field, int level, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_schema_parse(const mldf_context *context, const char *json, size_t json_bytes,
+                                                      mldf_schema **out, mldf_error *err);
 /* The JSON form that mldf_schema_parse reads; appended to out. */
-MLDF_API mldf_status mldf_schema_write(const mldf_schema *schema, mldf_buffer *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_schema_write(const mldf_schema *schema, mldf_buffer *out, mldf_error *err);
 MLDF_API size_t mldf_schema_field_count(const mldf_schema *schema);
 MLDF_API const mldf_field *mldf_schema_field(const mldf_schema *schema, size_t field);
 /* Index of a field, or MLDF_E_NO_FIELD with the nearest name in the message. */
-MLDF_API mldf_status mldf_schema_find(const mldf_schema *schema, const char *name, size_t *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_schema_find(const mldf_schema *schema, const char *name, size_t *out,
+                                                     mldf_error *err);
 MLDF_API uint32_t mldf_schema_row_bytes(const mldf_schema *schema);
 /* "int" -> 1, "text" -> 40 ...; also the context's own names. MLDF_E_SCHEMA when unknown. */
-MLDF_API mldf_status mldf_type_id(const mldf_context *context, const char *type_name, uint16_t *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_type_id(const mldf_context *context, const char *type_name, uint16_t *out,
+                                                 mldf_error *err);
 
 /* ---- The members of an INLINE field ------------------------------------------------------------------------------- */
 
@@ -166,14 +191,15 @@ typedef struct mldf_member {
     uint32_t strides[MLDF_MAX_DIMS]; /* bytes between neighbours in each dimension */
 } mldf_member;
 /* The leaves in order, padding left out. Returns MLDF_END past the last one. */
-MLDF_API mldf_status mldf_field_member(const mldf_schema *schema, size_t field, size_t index, mldf_member *out,
-                                       mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_field_member(const mldf_schema *schema, size_t field, size_t index,
+                                                      mldf_member *out, mldf_error *err);
 
 /* Appends what a person should see of a value that was read from this field, as one JSON object: of an image its bytes, SHA-256, height, width and
- * so on, of a recording samples, rate and so on; full: with all of its bytes in base64. Returns MLDF_END, and appends nothing, for values that
+ * so on, of a recording samples, rate and so on; full: with all of its bytes in base64. Returns MLDF_ABSENT, and appends nothing, for values that
  * are shown as their kind says: numbers, text, other bytes, arrays in full. */
-MLDF_API mldf_status mldf_value_describe(const mldf_schema *schema, size_t field, const mldf_value *value, bool full,
-                                         mldf_buffer *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_value_describe(const mldf_schema *schema, size_t field,
+                                                        const mldf_value *value, bool full, mldf_buffer *out,
+                                                        mldf_error *err);
 
 /* ---- User-defined types ------------------------------------------------------------------------------------------- */
 
@@ -247,7 +273,8 @@ typedef struct mldf_type {
 #define MLDF_TYPE_INIT \
     { sizeof(mldf_type), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /* The type is copied. Types are registered before the context is used for anything else, and live until it is freed. */
-MLDF_API mldf_status mldf_context_register_type(mldf_context *context, const mldf_type *type, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_context_register_type(mldf_context *context, const mldf_type *type,
+                                                               mldf_error *err);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,8 @@
  *
  * Writing: an array of one dimension of any integer dtype. Each id must be in the field's vocabulary (argument "vocabulary"); one that is
  * not is refused, and the error names its position. With boundaries: mldf_tokens_value (docs/guides/text.md).
+ *
+ * Stability: experimental.
  */
 #ifndef MLDF_TOKENS_H
 #define MLDF_TOKENS_H
@@ -31,24 +33,26 @@ typedef struct mldf_tokens {
 } mldf_tokens;
 
 /* What a value that was read holds. Borrowed from it. MLDF_E_TYPE: a null, or not a value of a token field. */
-MLDF_API mldf_status mldf_tokens_of(const mldf_field *field, const mldf_value *value, mldf_tokens *out,
-                                    mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_tokens_of(const mldf_field *field, const mldf_value *value, mldf_tokens *out,
+                                                   mldf_error *err);
 /* Document (or piece) `index` has the tokens [*begin, *end). MLDF_E_RANGE past the last one, MLDF_E_CORRUPT when the table contradicts itself. */
-MLDF_API mldf_status mldf_tokens_document(const mldf_tokens *tokens, uint64_t index, uint64_t *begin, uint64_t *end,
-                                          mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_tokens_document(const mldf_tokens *tokens, uint64_t index, uint64_t *begin,
+                                                         uint64_t *end, mldf_error *err);
 
 /* A value to append to a text_packed or token_stream field: `count` ids of an integer dtype, and where its documents end. ends[documents - 1] is
  * count in a stream, and at most count in a packed sequence (padding follows). from: of packed sequences, the position of a piece's first
  * token in its document; NULL: 0. The value's data is in `scratch`. */
-MLDF_API mldf_status mldf_tokens_value(uint16_t type_id, mldf_dtype dtype, const void *ids, uint64_t count,
-                                       const uint64_t *ends, const uint32_t *from, uint64_t documents,
-                                       mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_tokens_value(uint16_t type_id, mldf_dtype dtype, const void *ids,
+                                                      uint64_t count, const uint64_t *ends, const uint32_t *from,
+                                                      uint64_t documents, mldf_buffer *scratch, mldf_value *out,
+                                                      mldf_error *err);
 
 /* ---- Pack plans --------------------------------------------------------------------------------------------------------------- */
 
 /* Which pieces of which documents make each sequence of `length` tokens. A file keeps plans in section 11 (docs/spec/format.md); the documents
  * themselves are stored once, whatever the plans. */
 typedef struct mldf_token_plan {
+    size_t struct_bytes;
     const char *field;          /* borrowed from the reader; NULL in the result of mldf_plan_tokens */
     const char *algorithm;      /* "best-fit", "next-fit" or "concat" */
     const char *long_documents; /* "cut", "truncate" or "drop" */
@@ -62,10 +66,12 @@ typedef struct mldf_token_plan {
     uint64_t tokens, left_out; /* of the documents */
     uint64_t cut_documents;
 } mldf_token_plan;
+#define MLDF_TOKEN_PLAN_INIT \
+    { sizeof(mldf_token_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Plan `index` of a file. MLDF_END: there is none. */
-MLDF_API mldf_status mldf_reader_token_plan(const mldf_reader *reader, size_t index, mldf_token_plan *out,
-                                            mldf_error *err);
+/* Plan `index` of a file. MLDF_END past the last. */
+MLDF_API MLDF_NODISCARD mldf_status mldf_reader_token_plan(const mldf_reader *reader, size_t index,
+                                                           mldf_token_plan *out, mldf_error *err);
 
 typedef struct mldf_plan_tokens_options {
     size_t struct_bytes;
@@ -82,8 +88,8 @@ typedef struct mldf_plan_tokens_options {
 #define MLDF_PLAN_TOKENS_OPTIONS_INIT \
     { sizeof(mldf_plan_tokens_options), 0, {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, -1, -1 }
 /* Adds a plan to a file, or replaces the one with the same options, atomically as an append does. The same lengths give the same bytes. */
-MLDF_API mldf_status mldf_plan_tokens(const char *path, const mldf_plan_tokens_options *options,
-                                      mldf_token_plan *result, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_plan_tokens(const char *path, const mldf_plan_tokens_options *options,
+                                                     mldf_token_plan *result, mldf_error *err);
 
 #ifdef __cplusplus
 }

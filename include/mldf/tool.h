@@ -1,5 +1,8 @@
 /* mldf/tool.h: whole-file operations: what the command line does, as functions. Each takes progress and can be cancelled;
- * each leaves nothing behind when it fails, and none puts a new file in the place of one that it reads (MLDF_E_ARGUMENT), but for repack. */
+ * each leaves nothing behind when it fails, and none puts a new file in the place of one that it reads (MLDF_E_ARGUMENT), but for repack.
+ *
+ * Stability: stable.
+ */
 #ifndef MLDF_TOOL_H
 #define MLDF_TOOL_H
 
@@ -31,15 +34,18 @@ typedef struct mldf_verify_options {
     { sizeof(mldf_verify_options), 0, false, -1, {0, 0, 0, 0}, 0, 0, 0, 0 }
 
 typedef struct mldf_verify_result {
+    size_t struct_bytes;
     uint64_t num_samples, good_samples, problems;
     bool checksummed;   /* false: the file has no checksums, so only its structure was checked */
     bool authenticated; /* encrypted, and its key was given */
     bool encrypted;
 } mldf_verify_result;
+#define MLDF_VERIFY_RESULT_INIT \
+    { sizeof(mldf_verify_result), 0, 0, 0, false, false, false }
 /* MLDF_OK also when problems were found: look at result->problems. < 0 only when the check itself could not be done (no
  * such file, cancelled, no memory, wrong key). A file that does not even open is one problem. */
-MLDF_API mldf_status mldf_verify(const char *path, const mldf_verify_options *options, mldf_verify_result *result,
-                                 mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_verify(const char *path, const mldf_verify_options *options,
+                                                mldf_verify_result *result, mldf_error *err);
 
 /* ---- diff --------------------------------------------------------------------------------------------------------- */
 
@@ -61,8 +67,8 @@ typedef struct mldf_diff_options {
 #define MLDF_DIFF_OPTIONS_INIT \
     { sizeof(mldf_diff_options), 0, 0, 0, 0 }
 /* By content: names, types, values, nulls, keys and cards; never layout, compression, encryption or order of fields. */
-MLDF_API mldf_status mldf_diff(const mldf_reader *a, const mldf_reader *b, const mldf_diff_options *options,
-                               uint64_t *differences, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_diff(const mldf_reader *a, const mldf_reader *b,
+                                              const mldf_diff_options *options, uint64_t *differences, mldf_error *err);
 
 /* ---- plan --------------------------------------------------------------------------------------------------------- */
 
@@ -81,8 +87,8 @@ typedef struct mldf_plan_options {
     { sizeof(mldf_plan_options), 0, 0, false, 0 }
 enum { MLDF_PLAN_REGIONS = 24 };
 /* The byte ranges that a writer will use. Fills at most MLDF_PLAN_REGIONS regions. */
-MLDF_API mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_options *options, mldf_region *regions,
-                               size_t *region_count, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_options *options,
+                                              mldf_region *regions, size_t *region_count, mldf_error *err);
 
 /* ---- pack and append ---------------------------------------------------------------------------------------------- */
 
@@ -113,8 +119,8 @@ typedef enum mldf_layout {
 
 typedef struct mldf_pack_options {
     size_t struct_bytes;
-    mldf_writer_options
-        writer; /* threads, overwrite, page size, card, secret ... its progress hooks are used throughout */
+    /* threads, overwrite, page size, card, secret ... its progress hooks are used throughout. NULL, here and below: the defaults */
+    const mldf_writer_options *writer;
     mldf_source_format format;          /* AUTO: by the name's ending, else by the first bytes */
     const mldf_schema *schema;          /* NULL: from the first 10,000 rows or samples; not for folders */
     const char *key_column;             /* column that holds the sample keys, or NULL */
@@ -153,13 +159,16 @@ typedef struct mldf_pack_options {
 } mldf_pack_options;
 #define MLDF_PACK_OPTIONS_INIT \
     { \
-        sizeof(mldf_pack_options), MLDF_WRITER_OPTIONS_INIT, MLDF_SOURCE_AUTO, 0, 0, 0, 0, false, 0, 0, false, \
-            MLDF_LAYOUT_AUTO, 0, 0, 0, 0, false, 0, 0, 0, 0, false, 0, 0, false, 0, false, 0, 0 \
+        sizeof(mldf_pack_options), 0, MLDF_SOURCE_AUTO, 0, 0, 0, 0, false, 0, 0, false, MLDF_LAYOUT_AUTO, 0, 0, 0, 0, \
+            false, 0, 0, 0, 0, false, 0, 0, false, 0, false, 0, 0 \
     }
 
 typedef struct mldf_pack_result {
+    size_t struct_bytes;
     uint64_t written, skipped, bytes;
 } mldf_pack_result;
+#define MLDF_PACK_RESULT_INIT \
+    { sizeof(mldf_pack_result), 0, 0, 0 }
 /* Into one new file; "-" as out streams to standard output. The sources are all of one kind:
  *   - CSV, TSV and JSON-lines files and JSON arrays of objects, "-" for standard input: a sample for each row;
  *   - folders of images: fields `image` and, with class folders, `label`; the class names go into the card as "classes"; the
@@ -173,21 +182,23 @@ typedef struct mldf_pack_result {
  *     MLDF_E_UNSUPPORTED;
  *   - tar archives, "-" too: a sample for each key, a field for each extension. "data-{000..009}.tar" is ten archives.
  * A file of another kind among the sources is MLDF_E_ARGUMENT. Sources without a single sample make an empty file, and `warn` hears of it. */
-MLDF_API mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out,
-                               const mldf_pack_options *options, mldf_pack_result *result, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_pack(const char *const *sources, size_t source_count, const char *out,
+                                              const mldf_pack_options *options, mldf_pack_result *result,
+                                              mldf_error *err);
 /* The same sources, and files (MLDF, TBL, .beton) with the fields of the file, added to it; here kinds may be mixed. Class folders get the
  * labels that the card's "classes" give them (MLDF_E_SCHEMA names one that is not there); parts of archives go by the fields' names; nullable
  * fields may be missing. Names and keys become keys if the file has keys, and are left out if it has none; a file or table without keys for one
  * that has them is MLDF_E_KEY, unless number_keys makes them: the source's name without its folders, and the sample's number in it. After any
  * failure the file is as it was. */
-MLDF_API mldf_status mldf_append(const char *path, const char *const *sources, size_t source_count,
-                                 const mldf_pack_options *options, mldf_pack_result *result, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_append(const char *path, const char *const *sources, size_t source_count,
+                                                const mldf_pack_options *options, mldf_pack_result *result,
+                                                mldf_error *err);
 
 /* ---- convert -------------------------------------------------------------------------------------------------------- */
 
 typedef struct mldf_convert_options {
     size_t struct_bytes;
-    mldf_writer_options writer; /* threads, overwrite and progress for every format; the rest for MLDF files */
+    const mldf_writer_options *writer; /* threads, overwrite and progress for every format; the rest for MLDF files */
     mldf_secret source_secret;
     const char *
         format; /* "mldf", "tbl" (the same as "tbl2"), "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst", "megatron" (X.idx), "nanogpt"; NULL: by the name's ending */
@@ -209,8 +220,8 @@ typedef struct mldf_convert_options {
 } mldf_convert_options;
 #define MLDF_CONVERT_OPTIONS_INIT \
     { \
-        sizeof(mldf_convert_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, 0, 0, 0, 0, 0, false, false, MLDF_NONE, \
-            MLDF_NONE, 0, 0, false, false, 0 \
+        sizeof(mldf_convert_options), 0, {0, 0, 0, 0}, 0, 0, 0, 0, 0, false, false, MLDF_NONE, MLDF_NONE, 0, 0, false, \
+            false, 0 \
     }
 
 /* Samples of files of any format, one file after the other, into one new file of any format. Sources have the same fields; tar
@@ -218,25 +229,26 @@ typedef struct mldf_convert_options {
  * What the format cannot hold is refused: nulls in .beton, a second image in TBL ... docs/guides/interop.md has the rules; so are options
  * that it has no place for: a secret, a card, compressed fields in other files than MLDF's. The bytes that
  * are written, the list of skipped samples and the error, which is that of the first bad sample, are the same for any number of threads. */
-MLDF_API mldf_status mldf_convert(const char *const *sources, size_t source_count, const char *out,
-                                  const mldf_convert_options *options, mldf_pack_result *result, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_convert(const char *const *sources, size_t source_count, const char *out,
+                                                 const mldf_convert_options *options, mldf_pack_result *result,
+                                                 mldf_error *err);
 
 /* ---- repack and repair -------------------------------------------------------------------------------------------- */
 
 typedef struct mldf_repack_options {
     size_t struct_bytes;
-    mldf_writer_options writer; /* of the result. Its secret encrypts; `source_secret` opens the source */
+    const mldf_writer_options *writer; /* of the result. Its secret encrypts; `source_secret` opens the source */
     mldf_secret source_secret;
     bool decompress; /* store every field raw */
     const char *const *compress_fields;
     size_t compress_count;
 } mldf_repack_options;
 #define MLDF_REPACK_OPTIONS_INIT \
-    { sizeof(mldf_repack_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, false, 0, 0 }
+    { sizeof(mldf_repack_options), 0, {0, 0, 0, 0}, false, 0, 0 }
 /* Writes the samples again, in order, without what appends and edits left unused. out NULL: in place, atomically. Private sections, and others
  * that this version does not know, are left out: the context's warning names each. */
-MLDF_API mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_options *options,
-                                 mldf_pack_result *result, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_options *options,
+                                                mldf_pack_result *result, mldf_error *err);
 
 typedef struct mldf_repair_options {
     size_t struct_bytes;
@@ -263,6 +275,7 @@ typedef struct mldf_repair_lost {
     bool card, dictionary, history;
 } mldf_repair_lost;
 typedef struct mldf_repair_result {
+    size_t struct_bytes;
     uint64_t samples_saved, samples_lost, bytes;
     bool changed;     /* false: nothing was wrong */
     bool unchecked;   /* checksums were lost with the damage: what was saved may itself be damaged */
@@ -270,28 +283,31 @@ typedef struct mldf_repair_result {
     mldf_repair_lost lost;
     uint64_t problems; /* in place: what mldf_verify finds in the file afterwards */
 } mldf_repair_result;
+#define MLDF_REPAIR_RESULT_INIT \
+    { sizeof(mldf_repair_result), 0, 0, 0, false, false, {0}, {false, 0, 0, 0, 0, false, false, false, false}, 0 }
 /* out NULL: in place: puts back a torn header or a lost footer and cuts an unfinished append; never drops a sample. Then the whole file is
  * verified, and what cannot be put right in place is reported. Otherwise every sample that is whole goes into a new file: every value can
  * be read, has its checksum and decodes, and the key is whole; result->lost says what else is not in the new file. */
-MLDF_API mldf_status mldf_repair(const char *path, const char *out, const mldf_repair_options *options,
-                                 mldf_repair_result *result, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_repair(const char *path, const char *out, const mldf_repair_options *options,
+                                                mldf_repair_result *result, mldf_error *err);
 
 /* ---- merge -------------------------------------------------------------------------------------------------------- */
 
 typedef struct mldf_merge_options {
     size_t struct_bytes;
-    mldf_writer_options writer;         /* of the result; its card NULL: the first file's */
+    const mldf_writer_options *writer;  /* of the result; its card NULL: the first file's */
     mldf_secret source_secret;          /* opens the sources */
     const char *const *compress_fields; /* names; "FIELD" or "FIELD=LEVEL". Compressed are also the first file's */
     size_t compress_count;
 } mldf_merge_options;
 #define MLDF_MERGE_OPTIONS_INIT \
-    { sizeof(mldf_merge_options), MLDF_WRITER_OPTIONS_INIT, {0, 0, 0, 0}, 0, 0 }
+    { sizeof(mldf_merge_options), 0, {0, 0, 0, 0}, 0, 0 }
 /* The samples of all files, one file after the other, undecoded, into one new file; "-" as out streams to standard output. The
  * files have the same fields, in any order: names, types and arguments must be equal (MLDF_E_SCHEMA names file and field); a field
  * is nullable when it is in any of them. Keys go along; a key that is there twice is MLDF_E_KEY and names both files. */
-MLDF_API mldf_status mldf_merge(const char *const *paths, size_t path_count, const char *out,
-                                const mldf_merge_options *options, mldf_pack_result *result, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_merge(const char *const *paths, size_t path_count, const char *out,
+                                               const mldf_merge_options *options, mldf_pack_result *result,
+                                               mldf_error *err);
 
 /* ---- select ------------------------------------------------------------------------------------------------------- */
 
@@ -301,7 +317,7 @@ typedef struct mldf_sample_range {
 
 typedef struct mldf_select_options {
     size_t struct_bytes;
-    mldf_writer_options writer;         /* of the result; its card NULL: the source's */
+    const mldf_writer_options *writer;  /* of the result; its card NULL: the source's */
     const char *const *compress_fields; /* names; "FIELD" or "FIELD=LEVEL". Compressed are also the source's */
     size_t compress_count;
     const char *const *fields; /* names, in the result's order; none: all */
@@ -312,12 +328,13 @@ typedef struct mldf_select_options {
         *where; /* of those, the samples for which this is true; NULL: all. The language is in docs/guides/select.md */
 } mldf_select_options;
 #define MLDF_SELECT_OPTIONS_INIT \
-    { sizeof(mldf_select_options), MLDF_WRITER_OPTIONS_INIT, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(mldf_select_options), 0, 0, 0, 0, 0, 0, 0, 0 }
 /* Some samples and fields, undecoded, into a new file; "-" as out streams to standard output. A mistake in `where` is
  * MLDF_E_ARGUMENT or MLDF_E_NO_FIELD, found before the first sample is read, with the byte of the text in err->offset and a message
  * that begins "where: column N: ". */
-MLDF_API mldf_status mldf_select(const mldf_reader *reader, const char *out, const mldf_select_options *options,
-                                 mldf_pack_result *result, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_select(const mldf_reader *reader, const char *out,
+                                                const mldf_select_options *options, mldf_pack_result *result,
+                                                mldf_error *err);
 
 /* ---- split -------------------------------------------------------------------------------------------------------- */
 
@@ -330,7 +347,7 @@ typedef void (*mldf_part_fn)(void *user, const mldf_part *part);
 /* Exactly one of count, bytes and fractions is set. */
 typedef struct mldf_split_options {
     size_t struct_bytes;
-    mldf_writer_options writer; /* of each part; its card NULL: the source's */
+    const mldf_writer_options *writer; /* of each part; its card NULL: the source's */
     const char *const *compress_fields;
     size_t compress_count;
     uint64_t count; /* samples in each part; the last may have fewer */
@@ -348,11 +365,12 @@ typedef struct mldf_split_options {
     void *part_user;
 } mldf_split_options;
 #define MLDF_SPLIT_OPTIONS_INIT \
-    { sizeof(mldf_split_options), MLDF_WRITER_OPTIONS_INIT, 0, 0, 0, 0, 0, 0, 0, 0, false, 0, 0, 0 }
+    { sizeof(mldf_split_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, false, 0, 0, 0 }
 /* Every sample into exactly one of several new files, undecoded. pattern holds one placeholder for the part's number or name: {},
  * {:03d} or %03d. Either all parts appear or none. */
-MLDF_API mldf_status mldf_split(const mldf_reader *reader, const char *pattern, const mldf_split_options *options,
-                                mldf_pack_result *result, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_split(const mldf_reader *reader, const char *pattern,
+                                               const mldf_split_options *options, mldf_pack_result *result,
+                                               mldf_error *err);
 
 /* ---- stats -------------------------------------------------------------------------------------------------------- */
 
@@ -417,8 +435,8 @@ typedef struct mldf_summary_options {
 
 /* One pass over all samples. Memory does not grow with their number. */
 typedef struct mldf_summary mldf_summary;
-MLDF_API mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summary_options *options,
-                                      mldf_summary **out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summary_options *options,
+                                                     mldf_summary **out, mldf_error *err);
 MLDF_API void mldf_summary_free(mldf_summary *summary);
 /* NULL when there is no such field. */
 MLDF_API const mldf_field_summary *mldf_summary_field(const mldf_summary *summary, size_t field);
@@ -428,8 +446,9 @@ MLDF_API const mldf_field_summary *mldf_summary_field(const mldf_summary *summar
 /* The names that the card gives the labels of an INT field: its "classes", a list for the field "label" (or for the only INT field), or
  * {"FIELD": [...]}. The texts live as long as the object. */
 typedef struct mldf_classes mldf_classes;
-/* MLDF_END, and *out NULL: the card has no names for this field. */
-MLDF_API mldf_status mldf_classes_new(const mldf_reader *reader, size_t field, mldf_classes **out, mldf_error *err);
+/* MLDF_ABSENT, and *out NULL: the card has no names for this field. */
+MLDF_API MLDF_NODISCARD mldf_status mldf_classes_new(const mldf_reader *reader, size_t field, mldf_classes **out,
+                                                     mldf_error *err);
 MLDF_API size_t mldf_classes_count(const mldf_classes *classes);
 /* Not terminated; NULL when there is no such class. */
 MLDF_API const char *mldf_classes_name(const mldf_classes *classes, uint64_t number, size_t *bytes);
@@ -454,13 +473,15 @@ typedef struct mldf_extract_options {
  * are {"hex":"ff80"}, as pack reads them too, and a key that is not UTF-8 is refused. Two fields with the same ending are
  * told apart by their names: KEY.FIELD.EXT. A '/' in a key makes folders; what would lead out of the folder is escaped (%2E). The
  * folder appears whole or not at all. result->bytes counts the files. */
-MLDF_API mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const mldf_extract_options *options,
-                                  mldf_pack_result *result, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_extract(const mldf_reader *reader, const char *folder,
+                                                 const mldf_extract_options *options, mldf_pack_result *result,
+                                                 mldf_error *err);
 
 /* ---- clean -------------------------------------------------------------------------------------------------------- */
 
 /* A whole file at once, by the way that all files go: a temporary name, then its own. Until it is complete, `path` stays what it was. */
-MLDF_API mldf_status mldf_write_file(const char *path, const void *data, size_t bytes, bool overwrite, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_write_file(const char *path, const void *data, size_t bytes, bool overwrite,
+                                                    mldf_error *err);
 
 /* What writing leaves when its process is killed: temporary files ".NAME.HOST-N.mldf.tmp". The next run that writes NAME removes them;
  * this finds those of every name in a folder. */
@@ -495,7 +516,7 @@ typedef struct mldf_clean_options {
 /* The temporary files and folders in `folder` (not below it) whose process is gone are removed, and a split that was killed between the
  * names of its parts is finished. Never OUT.partial of a pack that can be resumed. The first that cannot be done is the error; the
  * others are done all the same. */
-MLDF_API mldf_status mldf_clean(const char *folder, const mldf_clean_options *options, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_clean(const char *folder, const mldf_clean_options *options, mldf_error *err);
 
 /* ---- add-field ---------------------------------------------------------------------------------------------------- */
 
@@ -517,8 +538,9 @@ typedef struct mldf_add_field_options {
 /* A new field for the samples of an existing file, in place, from a column of a CSV, TSV or JSON-lines source ("-": standard input): new
  * payloads and all tables anew behind the file's end, under its lock. Until it has finished the file is what it was. With keys, a sample
  * without a row gets a null, and a row without a sample is an error; the memory for it is 8 bytes for each sample. */
-MLDF_API mldf_status mldf_add_field(const char *path, const char *name, const char *source,
-                                    const mldf_add_field_options *options, mldf_pack_result *result, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_add_field(const char *path, const char *name, const char *source,
+                                                   const mldf_add_field_options *options, mldf_pack_result *result,
+                                                   mldf_error *err);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,10 @@
  *     o.pipeline = "tokens: cast(i64)";
  *     mldf_loader_new(&reader, 1, &o, &loader, &err);     // batches of [64, 1025]
  *
- * docs/guides/views.md says what each view means. */
+ * docs/guides/views.md says what each view means.
+ *
+ * Stability: experimental.
+ */
 #ifndef MLDF_VIEW_H
 #define MLDF_VIEW_H
 
@@ -30,17 +33,18 @@ typedef struct mldf_view mldf_view;
 /* text: "rows", "windows(FIELD, LENGTH, stride=, random=, across=, unit=)", "expand(FIELD, every=, length=, last=, unit=)",
  * "segments(FIELD, by=)" or "packed(FIELD, LENGTH, algorithm=, align=, long=, max_pieces=, bos=, eos= ...)". MLDF_E_SYNTAX and MLDF_E_ARGUMENT
  * name the byte of the text (err->offset) or the parameter. */
-MLDF_API mldf_status mldf_view_new(const mldf_reader *const *readers, size_t reader_count, const char *text,
-                                   mldf_view **out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_view_new(const mldf_reader *const *readers, size_t reader_count,
+                                                  const char *text, mldf_view **out, mldf_error *err);
 /* The same of these rows alone (all readers' rows counted through, ascending, each once): for packed, whose items are of many rows. A plan
  * that a file stores is of all its rows and is not used then. rows NULL: all of them. */
-MLDF_API mldf_status mldf_view_new_of(const mldf_reader *const *readers, size_t reader_count, const char *text,
-                                      const uint64_t *rows, uint64_t row_count, mldf_view **out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_view_new_of(const mldf_reader *const *readers, size_t reader_count,
+                                                     const char *text, const uint64_t *rows, uint64_t row_count,
+                                                     mldf_view **out, mldf_error *err);
 MLDF_API void mldf_view_free(mldf_view *view);
 
 /* Items of all readers; and of one of them. */
 MLDF_API uint64_t mldf_view_count(const mldf_view *view);
-MLDF_API uint64_t mldf_view_reader_count(const mldf_view *view, size_t reader);
+MLDF_API uint64_t mldf_view_count_of(const mldf_view *view, size_t reader);
 /* Elements of every item; 0: items differ, or it depends on the rate of each recording. */
 MLDF_API uint64_t mldf_view_length(const mldf_view *view);
 /* The text with every parameter by name: equal for views that mean the same. */
@@ -72,20 +76,20 @@ typedef struct mldf_piece {
 } mldf_piece;
 /* Up to `room` pieces of an item, in order; *count: how many there are. draw: places a random window (from = draw / 2^64 of the possible
  * ones); a loader draws it from (seed, epoch, position). Views without random windows ignore it. */
-MLDF_API mldf_status mldf_view_locate(const mldf_view *view, uint64_t item, uint64_t draw, mldf_piece *pieces,
-                                      size_t room, size_t *count, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_view_locate(const mldf_view *view, uint64_t item, uint64_t draw,
+                                                     mldf_piece *pieces, size_t room, size_t *count, mldf_error *err);
 /* The items that begin in a row (all readers' rows counted through): [*first, *first + *count). */
-MLDF_API mldf_status mldf_view_items(const mldf_view *view, uint64_t row, uint64_t *first, uint64_t *count,
-                                     mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_view_items(const mldf_view *view, uint64_t row, uint64_t *first,
+                                                    uint64_t *count, mldf_error *err);
 /* All items that have a piece of a row, up to `room` of them, ascending; *count: how many there are. packed looks through its table: a few
  * nanoseconds for each piece there is. */
-MLDF_API mldf_status mldf_view_find(const mldf_view *view, uint64_t row, uint64_t *items, size_t room, size_t *count,
-                                    mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_view_find(const mldf_view *view, uint64_t row, uint64_t *items, size_t room,
+                                                   size_t *count, mldf_error *err);
 /* A field of an item: the cut one as its stored elements (a recording's as [t, channels], or as bytes where its samples are no numbers
  * of a dtype), another one as its row has it, or the item's entry of it (mldf_view_along). field: of mldf_view_schema. Data lives in the mapping
  * or in scratch. */
-MLDF_API mldf_status mldf_view_get(const mldf_view *view, uint64_t item, uint64_t draw, size_t field,
-                                   mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_view_get(const mldf_view *view, uint64_t item, uint64_t draw, size_t field,
+                                                  mldf_buffer *scratch, mldf_value *out, mldf_error *err);
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,8 @@
  *     v[1].kind = MLDF_KIND_BYTES; v[1].data = jpeg; v[1].bytes = jpeg_bytes;
  *     if (mldf_writer_append(w, v, 2, NULL, 0, &err) < 0) { mldf_writer_abort(w); ... }
  *     if (mldf_writer_finish(w, NULL, &err) < 0) ...   (frees w in either case)
+ *
+ * Stability: stable.
  */
 #ifndef MLDF_WRITER_H
 #define MLDF_WRITER_H
@@ -59,28 +61,32 @@ typedef struct mldf_writer_options {
     { sizeof(mldf_writer_options), 0, -1, false, false, false, 0, 0, 0, {0, 0, 0, 0}, false, 0, 0, 0, 0, false, false }
 
 /* The schema is copied. */
-MLDF_API mldf_status mldf_writer_open(const char *path, const mldf_schema *schema, const mldf_writer_options *options,
-                                      mldf_writer **out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_writer_open(const char *path, const mldf_schema *schema,
+                                                     const mldf_writer_options *options, mldf_writer **out,
+                                                     mldf_error *err);
 /* To a pipe or another descriptor that cannot seek: bytes go out in order, the front header keeps zero pointers and
  * readers use the footer. fd stays the caller's; nothing is synced. */
-MLDF_API mldf_status mldf_writer_open_stream(int fd, const mldf_schema *schema, const mldf_writer_options *options,
-                                             mldf_writer **out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_writer_open_stream(int fd, const mldf_schema *schema,
+                                                            const mldf_writer_options *options, mldf_writer **out,
+                                                            mldf_error *err);
 /* Adds samples to an existing file, under its lock, with its schema, page size, card and key. Of the options only
  * context, threads, secret, the hooks and skip_bad_samples count. Until finish succeeds, the file is what it was. */
-MLDF_API mldf_status mldf_writer_open_append(const char *path, const mldf_writer_options *options, mldf_writer **out,
-                                             mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_writer_open_append(const char *path, const mldf_writer_options *options,
+                                                            mldf_writer **out, mldf_error *err);
 MLDF_API const mldf_schema *mldf_writer_schema(const mldf_writer *writer);
 
 /* One sample: a value for each field, in the schema's order. key: NULL, or its bytes; either every sample has one or none.
  * A key that an earlier sample has is MLDF_E_KEY, soon after its sample came; up to 256 MiB of memory (25 million keys) serve this. Two
  * equal keys after those are found by finish, and then skip_bad_samples does not help. */
-MLDF_API mldf_status mldf_writer_append(mldf_writer *writer, const mldf_value *values, size_t count, const char *key,
-                                        size_t key_bytes, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_writer_append(mldf_writer *writer, const mldf_value *values, size_t count,
+                                                       const char *key, size_t key_bytes, mldf_error *err);
 
 /* Field by field: set, set, ..., then commit. What was not set is null. */
-MLDF_API mldf_status mldf_writer_set(mldf_writer *writer, size_t field, const mldf_value *value, mldf_error *err);
-MLDF_API mldf_status mldf_writer_set_key(mldf_writer *writer, const char *key, size_t key_bytes, mldf_error *err);
-MLDF_API mldf_status mldf_writer_commit(mldf_writer *writer, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_writer_set(mldf_writer *writer, size_t field, const mldf_value *value,
+                                                    mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_writer_set_key(mldf_writer *writer, const char *key, size_t key_bytes,
+                                                        mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_writer_commit(mldf_writer *writer, mldf_error *err);
 
 /* ---- Going on after an interruption -------------------------------------------------------------------------------------
  * With options.resume the file grows as PATH.partial. A checkpoint makes everything so far durable together with the caller's own
@@ -88,9 +94,9 @@ MLDF_API mldf_status mldf_writer_commit(mldf_writer *writer, mldf_error *err);
  * options continues from the last checkpoint; the result has the bytes of an uninterrupted run. Only finish removes the partial files.
  * Files of these names that are no part of an interrupted run are left alone: MLDF_E_EXISTS. */
 
-/* Waits for all samples so far, then saves. MLDF_END: nothing could be saved yet (the dictionary is still being learnt). */
-MLDF_API mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position, size_t position_bytes,
-                                            mldf_error *err);
+/* Waits for all samples so far, then saves. MLDF_AGAIN: nothing could be saved yet (the dictionary is still being learnt). */
+MLDF_API MLDF_NODISCARD mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position,
+                                                           size_t position_bytes, mldf_error *err);
 /* The position of the checkpoint that this writer continues from; NULL and 0 when it began anew. */
 MLDF_API const void *mldf_writer_position(const mldf_writer *writer, size_t *position_bytes);
 
@@ -100,10 +106,13 @@ MLDF_API uint64_t mldf_writer_sample_count(const mldf_writer *writer);
 MLDF_API void mldf_writer_cancel(mldf_writer *writer);
 
 typedef struct mldf_write_result {
+    size_t struct_bytes;
     uint64_t samples, skipped, file_bytes;
 } mldf_write_result;
+#define MLDF_WRITE_RESULT_INIT \
+    { sizeof(mldf_write_result), 0, 0, 0 }
 /* Completes the file durably and frees the writer, whatever comes out. result may be NULL. */
-MLDF_API mldf_status mldf_writer_finish(mldf_writer *writer, mldf_write_result *result, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_writer_finish(mldf_writer *writer, mldf_write_result *result, mldf_error *err);
 /* Gives up: removes what was written and frees the writer. NULL is fine. */
 MLDF_API void mldf_writer_abort(mldf_writer *writer);
 

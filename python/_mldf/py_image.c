@@ -3,7 +3,7 @@
 
 /* probe_image(data): a dict */
 static PyObject *probe_image(PyObject *module, PyObject *args) {
-    mldf_image_info i;
+    mldf_image_info i = MLDF_IMAGE_INFO_INIT;
     mldf_error err;
     Py_buffer data;
     if (!PyArg_ParseTuple(args, "y*", &data))
@@ -135,7 +135,7 @@ static PyObject *image_icc(PyObject *module, PyObject *args) {
     PyBuffer_Release(&data);
     if (status < 0)
         raise_error(state_of(module), &err);
-    else if (status == MLDF_END)
+    else if (status == MLDF_ABSENT)
         out = Py_NewRef(Py_None);
     else
         out = PyBytes_FromStringAndSize((const char *)profile.data, (Py_ssize_t)profile.size);

@@ -227,7 +227,7 @@ static PyObject *loader_count(PyObject *object, PyObject *ignored) {
     (void)ignored;
     if (!self->loader || self->closing)
         return raise_status(state_of_self(object), MLDF_E_STATE, "this loader is closed");
-    return PyLong_FromUnsignedLongLong(mldf_loader_batch_count(self->loader));
+    return PyLong_FromUnsignedLongLong(mldf_loader_batch_bound(self->loader));
 }
 
 /* count_batches(epoch): exactly, which takes a look at every sample where a budget cuts batches; signals are heard meanwhile. */
@@ -241,7 +241,7 @@ static PyObject *loader_count_batches(PyObject *object, PyObject *number) {
         return NULL;
     do {
         Py_BEGIN_ALLOW_THREADS
-        status = mldf_loader_count_batches(self->loader, epoch, WAKE_MS, &count, &err);
+        status = mldf_loader_batch_count(self->loader, epoch, WAKE_MS, &count, &err);
         Py_END_ALLOW_THREADS
     } while (status == MLDF_AGAIN && PyErr_CheckSignals() == 0);
     bool closing = self->closing;

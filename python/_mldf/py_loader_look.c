@@ -85,7 +85,7 @@ PyObject *loader_keys(PyObject *object, PyObject *numbers) {
 PyObject *loader_stats(PyObject *object, PyObject *ignored) {
     struct loader *self = (struct loader *)object;
     struct module_state *state = state_of_self(object);
-    mldf_loader_stats s;
+    mldf_loader_stats s = MLDF_LOADER_STATS_INIT;
     mldf_error err;
     (void)ignored;
     if (!self->loader || self->closing)
@@ -117,7 +117,7 @@ static PyObject *bad_object(const mldf_bad_sample *bad) {
 
 PyObject *loader_bad(PyObject *object, PyObject *ignored) {
     struct loader *self = (struct loader *)object;
-    mldf_bad_sample bad;
+    mldf_bad_sample bad = MLDF_BAD_SAMPLE_INIT;
     mldf_error err;
     (void)ignored;
     if (!loader_enter(self))

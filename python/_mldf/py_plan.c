@@ -20,7 +20,7 @@ PyObject *reader_token_plans(PyObject *object, PyObject *none) {
     struct handle *handle = reader_borrow((struct reader *)object);
     PyObject *out = handle ? PyList_New(0) : NULL;
     mldf_status status = MLDF_OK;
-    mldf_token_plan plan;
+    mldf_token_plan plan = MLDF_TOKEN_PLAN_INIT;
     mldf_error err;
     (void)none;
     if (!handle)
@@ -68,7 +68,7 @@ static PyObject *plan_tokens(PyObject *module, PyObject *args) {
     mldf_plan_tokens_options o = MLDF_PLAN_TOKENS_OPTIONS_INIT;
     const char *path;
     PyObject *options;
-    mldf_token_plan plan;
+    mldf_token_plan plan = MLDF_TOKEN_PLAN_INIT;
     mldf_error err;
     mldf_status status;
     if (!PyArg_ParseTuple(args, "yO!", &path, &PyDict_Type, &options) ||

@@ -239,13 +239,13 @@ static PyObject *sections_object(const mldf_reader *reader) {
 
 static PyObject *reader_info(PyObject *object, PyObject *ignored) {
     struct handle *handle = reader_borrow((struct reader *)object);
-    mldf_file_info i;
+    mldf_file_info i = MLDF_FILE_INFO_INIT;
     (void)ignored;
     if (!handle)
         return NULL;
-    mldf_reader_info(handle->reader, &i);
+    mldf_status status = mldf_reader_info(handle->reader, &i, NULL);
     PyObject *sections = sections_object(handle->reader), *out = NULL;
-    if (sections)
+    if (status == MLDF_OK && sections)
         out = Py_BuildValue(
             "{s:s,s:i,s:i,s:I,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:I,s:I,s:O,s:O,s:O,s:O,s:N}", "format",
             mldf_reader_format(handle->reader), "version_major", i.version_major, "version_minor", i.version_minor,
@@ -278,7 +278,7 @@ static PyObject *reader_card(PyObject *object, PyObject *ignored) {
     Py_BEGIN_ALLOW_THREADS
     status = mldf_reader_card(handle->reader, &text, &err);
     Py_END_ALLOW_THREADS
-    if (status == MLDF_END)
+    if (status == MLDF_ABSENT)
         out = Py_NewRef(Py_None);
     else if (status < 0)
         raise_error(state_of_self(object), &err);
@@ -304,7 +304,7 @@ static PyObject *reader_payload_bytes(PyObject *object, PyObject *ignored) {
     memory_release(&handle->memory);
     if (status < 0)
         return raise_error(state_of_self(object), &err);
-    return number_or_none(status == MLDF_END ? MLDF_NONE : bytes);
+    return number_or_none(status == MLDF_ABSENT ? MLDF_NONE : bytes);
 }
 
 static PyObject *stats_number(int kind, int64_t i, uint64_t u, double f) {
@@ -324,17 +324,17 @@ static PyObject *stats_number(int kind, int64_t i, uint64_t u, double f) {
 static PyObject *reader_statistics(PyObject *object, PyObject *number) {
     struct handle *handle = reader_borrow((struct reader *)object);
     size_t field = handle ? PyLong_AsSize_t(number) : 0;
-    mldf_field_stats s;
+    mldf_field_stats s = MLDF_FIELD_STATS_INIT;
     mldf_error err;
     if (!handle)
         return NULL;
-    mldf_status status = PyErr_Occurred() ? MLDF_END : mldf_reader_stats(handle->reader, field, &s, &err);
+    mldf_status status = PyErr_Occurred() ? MLDF_ABSENT : mldf_reader_stats(handle->reader, field, &s, &err);
     memory_release(&handle->memory);
     if (PyErr_Occurred())
         return NULL;
     if (status < 0)
         return raise_error(state_of_self(object), &err);
-    if (status == MLDF_END)
+    if (status == MLDF_ABSENT)
         Py_RETURN_NONE;
     PyObject *dims = PyList_New(0);
     for (uint32_t i = 0; dims && i < s.ndim && i < MLDF_MAX_DIMS; i++) {

@@ -18,7 +18,7 @@ static void on_problem(void *user, const mldf_error *p) {
 static PyObject *verify(PyObject *module, PyObject *args) {
     struct module_state *state = state_of(module);
     mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
-    mldf_verify_result result = {0};
+    mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
     const char *path;
     PyObject *dict, *types, *progress;
     struct call call;

@@ -27,6 +27,7 @@ struct operation {
     const char *tokenizer; /* of pack; NULL: none */
     mldf_tokenizer_options tokenizer_options;
     mldf_tokenize_options tokenize;
+    mldf_writer_options writer;
     union {
         mldf_pack_options pack;
         mldf_convert_options convert;
@@ -82,7 +83,10 @@ static bool begin_reader(struct operation *op, PyObject *args) {
 }
 
 /* The common part of a writer's options, with the hooks of this call. */
-static bool operation_writer(struct operation *op, mldf_writer_options *writer) {
+static bool operation_writer(struct operation *op, const mldf_writer_options **out) {
+    mldf_writer_options *writer = &op->writer;
+    *writer = (mldf_writer_options)MLDF_WRITER_OPTIONS_INIT;
+    *out = writer;
     writer->context = context_get(op->context);
     writer->progress = call_progress;
     writer->progress_user = &op->call;
@@ -109,6 +113,7 @@ static PyObject *operate(PyObject *module, PyObject *args, step_begin *begin, st
     PyObject *out = NULL;
     memset(&op, 0, sizeof op);
     op.state = state_of(module);
+    op.result = (mldf_pack_result)MLDF_PACK_RESULT_INIT;
     if (begin(&op, args) && fill(&op)) {
         call_begin(&op.call, op.progress, op.reports);
         mldf_status status = call(&op);
@@ -214,7 +219,7 @@ static mldf_status call_pack(struct operation *op) {
         status = mldf_pack(op->paths, op->path_count, op->out, &op->how.pack, &op->result, &op->err);
     /* How its program ends after the last answer, which was checked, changes nothing. */
     if (op->tokenize.tokenizer && status == MLDF_OK)
-        (void)mldf_tokenizer_finish(op->tokenize.tokenizer, NULL);
+        (void)(mldf_tokenizer_finish(op->tokenize.tokenizer, NULL) < 0);
     else
         mldf_tokenizer_free(op->tokenize.tokenizer);
     return status;
@@ -321,9 +326,9 @@ static PyObject *losses(const mldf_repair_lost *lost) {
 
 /* Its reports end with ("action", text, changed, unchecked, losses, problems). */
 static mldf_status call_repair(struct operation *op) {
-    mldf_repair_result result = {0};
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_status status = mldf_repair(op->path, op->out, &op->how.repair, &result, &op->err);
-    op->result = (mldf_pack_result){result.samples_saved, result.samples_lost, result.bytes};
+    op->result = (mldf_pack_result){sizeof op->result, result.samples_saved, result.samples_lost, result.bytes};
     if (status < 0)
         return status;
     if (call_resume(&op->call))

@@ -19,7 +19,7 @@ static bool lies_in(const mldf_buffer *buffer, const void *data) {
 /* Pixels in a buffer of their own in place of an image file's bytes. */
 static mldf_status decode_image(const struct plan *plan, struct workspace *workspace, struct cell *cell,
                                 mldf_error *err) {
-    mldf_image_info info;
+    mldf_image_info info = MLDF_IMAGE_INFO_INIT;
     mldf_image_shape shape;
     mldf_buffer pixels = MLDF_BUFFER_INIT;
     mldf_status status = mldf_image_record(&cell->value, &info, err);

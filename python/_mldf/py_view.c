@@ -192,7 +192,7 @@ static PyObject *view_describe(PyObject *object, PyObject *ignored) {
     PyObject *counts = PyList_New(0);
     (void)ignored;
     for (size_t i = 0; counts && i < self->handle_count; i++)
-        list_take(&counts, PyLong_FromUnsignedLongLong(mldf_view_reader_count(self->view, i)));
+        list_take(&counts, PyLong_FromUnsignedLongLong(mldf_view_count_of(self->view, i)));
     if (!counts)
         return NULL;
     mldf_view_digest(self->view, digest);

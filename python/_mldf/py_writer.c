@@ -176,7 +176,7 @@ static PyObject *writer_append(PyObject *object, PyObject *const *args, Py_ssize
 /* finish(): (samples, skipped, file_bytes). The writer is gone, whatever comes out. */
 static PyObject *writer_finish(PyObject *object, PyObject *ignored) {
     struct writer *self = (struct writer *)object;
-    mldf_write_result result = {0};
+    mldf_write_result result = MLDF_WRITE_RESULT_INIT;
     mldf_error err;
     (void)ignored;
     if (!writer_usable(self))
@@ -227,7 +227,7 @@ static PyObject *writer_checkpoint(PyObject *object, PyObject *position) {
     leave(self);
     if (!call_check(&self->call, state_of_self(object), status, &err))
         return NULL;
-    return PyBool_FromLong(status != MLDF_END);
+    return PyBool_FromLong(status != MLDF_AGAIN);
 }
 
 /* position(): of the checkpoint that this writer goes on from, or None */

@@ -17,7 +17,9 @@ Floats = Union[float, str, Sequence[float]]
 __all__ = [
     "AddNoise",
     "Affine",
+    "AutoAugment",
     "AutoContrast",
+    "Border",
     "Brightness",
     "CHW",
     "Cast",
@@ -47,6 +49,7 @@ __all__ = [
     "Gather",
     "GaussianBlur",
     "Grayscale",
+    "GridMask",
     "HWC",
     "HorizontalFlip",
     "Hue",
@@ -153,6 +156,25 @@ class Affine(Operation):
         super().__init__(degrees, translate, scale, shear, filter, center, fill, mask_fill)
 
 
+class AutoAugment(Operation):
+    """AutoAugment: one of 25 pairs of changes of colour and place, as found for ImageNet, CIFAR-10 or SVHN.
+
+    policy         the dataset that it was found for: imagenet, cifar10 or svhn (imagenet, cifar10, svhn)
+    interpolation  for the moves: nearest or bilinear (nearest, bilinear)
+    fill           what lies outside the image: a number, or one for each channel
+    """
+
+    name: ClassVar[str] = "autoaugment"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("policy", "choice", "imagenet"),
+        ("interpolation", "choice", "nearest"),
+        ("fill", "floats", 0),
+    )
+
+    def __init__(self, policy: str = "imagenet", interpolation: str = "nearest", fill: Floats = 0) -> None:
+        super().__init__(policy, interpolation, fill)
+
+
 class AutoContrast(Operation):
     """Stretches each colour to the whole range, with a probability.
 
@@ -164,6 +186,28 @@ class AutoContrast(Operation):
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__(p)
+
+
+class Border(Operation):
+    """Adds pixels at the sides: one colour, the outermost pixels, or the image mirrored.
+
+    padding    pixels on all sides, [x, y], or [left, top, right, bottom]
+    mode       constant: `fill`; edge: the outermost pixels; reflect, symmetric: mirrored without and with the
+               outermost pixels (constant, edge, reflect, symmetric)
+    fill       of mode constant: a number, or one for each channel
+    mask_fill  the same for masks: their class of what was not there
+    """
+
+    name: ClassVar[str] = "border"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("padding", "ints", ...),
+        ("mode", "choice", "constant"),
+        ("fill", "floats", 0),
+        ("mask_fill", "float", 0),
+    )
+
+    def __init__(self, padding: Ints, mode: str = "constant", fill: Floats = 0, mask_fill: float = 0) -> None:
+        super().__init__(padding, mode, fill, mask_fill)
 
 
 class Brightness(Operation):
@@ -650,6 +694,27 @@ class Grayscale(Operation):
 
     def __init__(self, channels: int = 1) -> None:
         super().__init__(channels)
+
+
+class GridMask(Operation):
+    """Paints squares on a grid that begins at a random place, with a probability.
+
+    step   of the grid, as a share of the shorter side; [a, b]: drawn between these
+    ratio  side of a square, as a share of the step
+    p      probability
+    fill   the squares' colour: a number, or one for each channel
+    """
+
+    name: ClassVar[str] = "grid_mask"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("step", "floats", 0.5),
+        ("ratio", "float", 0.6),
+        ("p", "float", 0.5),
+        ("fill", "floats", 0),
+    )
+
+    def __init__(self, step: Floats = 0.5, ratio: float = 0.6, p: float = 0.5, fill: Floats = 0) -> None:
+        super().__init__(step, ratio, p, fill)
 
 
 class HWC(Operation):

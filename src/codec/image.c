@@ -8,6 +8,7 @@
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/options.h"
 
 static const struct image_codec *const codecs[] = {&mldfi_codec_jpeg, &mldfi_codec_png, &mldfi_codec_webp,
                                                    &mldfi_codec_bmp, &mldfi_codec_tiff};
@@ -38,12 +39,9 @@ static bool options_make_sense(const mldf_image_options *o) {
 mldf_status mldfi_image_options(const mldf_image_options *given, mldf_image_options *out, mldf_error *err) {
     static const mldf_image_options defaults = MLDF_IMAGE_OPTIONS_INIT;
     *out = defaults;
-    if (given) {
-        if (given->struct_bytes < sizeof given->struct_bytes || given->struct_bytes > sizeof *given)
-            return mldfi_fail(err, MLDF_E_ARGUMENT, "image options of %zu bytes; begin with MLDF_IMAGE_OPTIONS_INIT",
-                              given->struct_bytes);
-        memcpy(out, given, given->struct_bytes);
-    }
+    mldf_status status = mldfi_take_options(out, sizeof *out, "mldf_image_options", given, err);
+    if (status < 0)
+        return status;
     if (!options_make_sense(out))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "image options: channels %d (0, 1, 3, 4), bits %d (0, 8, 16), scale %d (1, 2, 4, 8), "
@@ -156,7 +154,7 @@ mldf_status mldfi_image_plan_bytes(const void *data, size_t bytes, const mldf_im
     memset(job, 0, sizeof *job);
     mldf_status status = mldfi_image_options(given, &options, err);
     if (status == MLDF_OK)
-        status = mldf_image_probe(data, bytes, info, err);
+        status = mldfi_image_probe(data, bytes, info, err);
     if (status < 0)
         return status;
     const struct image_codec *codec = mldfi_image_codec(info->mode);

@@ -145,6 +145,8 @@ struct jpeg_segment {
 /* MLDF_END at SOS (out is that segment, of which only the marker counts); *at moves on. */
 mldf_status mldfi_jpeg_next(const uint8_t *data, size_t bytes, size_t *at, struct jpeg_segment *out, mldf_error *err);
 bool mldfi_jpeg_segment_dropped(uint8_t marker, const uint8_t *body, size_t body_bytes, unsigned drop);
+/* mldf_image_probe without the rule of struct_bytes: fills all of *out. */
+mldf_status mldfi_image_probe(const void *data, size_t bytes, mldf_image_info *out, mldf_error *err);
 mldf_status mldfi_jpeg_probe(const uint8_t *data, size_t bytes, mldf_image_info *out, mldf_error *err);
 /* image_jpeg.c */
 mldf_status mldfi_jpeg_decode(struct image_job *job, mldf_error *err);

@@ -23,14 +23,14 @@ static mldf_status take_jpeg(const uint8_t *data, size_t bytes, mldf_buffer *out
             continue;
         unsigned number = s.body[12];
         if (number == 0 || number > s.body[13] || (count && count != s.body[13]) || parts[number])
-            return MLDF_END;
+            return MLDF_ABSENT;
         count = s.body[13];
         parts[number] = s.body + PART_HEAD;
         sizes[number] = s.body_bytes - PART_HEAD;
     }
-    mldf_status status = count ? MLDF_OK : MLDF_END;
+    mldf_status status = count ? MLDF_OK : MLDF_ABSENT;
     for (unsigned i = 1; status == MLDF_OK && i <= count; i++)
-        status = parts[i] ? mldf_buffer_append(out, parts[i], sizes[i], err) : MLDF_END;
+        status = parts[i] ? mldf_buffer_append(out, parts[i], sizes[i], err) : MLDF_ABSENT;
     return status;
 }
 
@@ -46,7 +46,7 @@ static mldf_status take_png(const uint8_t *data, size_t bytes, mldf_buffer *out,
     if (!code)
         code = spng_get_iccp(ctx, &iccp);
     bool no_memory = code && (code == SPNG_EMEM || mldfi_memory_failed());
-    mldf_status status = code ? MLDF_END : mldf_buffer_append(out, iccp.profile, iccp.profile_len, err);
+    mldf_status status = code ? MLDF_ABSENT : mldf_buffer_append(out, iccp.profile, iccp.profile_len, err);
     spng_ctx_free(ctx);
     return no_memory ? mldfi_fail(err, MLDF_E_MEMORY, "no memory for a colour profile") : status;
 }
@@ -62,12 +62,12 @@ mldf_status mldf_image_icc(const void *data, size_t bytes, mldf_buffer *out, mld
     const uint8_t *p = data;
     if (!out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_icc: out is NULL");
-    mldf_status status = mldf_image_probe(data, bytes, &info, err);
+    mldf_status status = mldfi_image_probe(data, bytes, &info, err);
     size_t before = out->size;
     if (status < 0)
         return status;
     if (info.icc_bytes == 0)
-        return MLDF_END;
+        return MLDF_ABSENT;
     if (info.mode == MLDF_IMAGE_MODE_JPEG)
         status = take_jpeg(p, bytes, out, err);
     else if (info.mode == MLDF_IMAGE_MODE_PNG)
@@ -75,9 +75,9 @@ mldf_status mldf_image_icc(const void *data, size_t bytes, mldf_buffer *out, mld
     else if (mldfi_range_inside(info.icc_offset, info.icc_bytes, bytes) && info.icc_bytes <= PROFILE_MOST)
         status = mldf_buffer_append(out, p + info.icc_offset, (size_t)info.icc_bytes, err);
     else
-        status = MLDF_END;
+        status = MLDF_ABSENT;
     if (status == MLDF_OK && !is_profile(out->data + before, out->size - before))
-        status = MLDF_END;
+        status = MLDF_ABSENT;
     if (status != MLDF_OK)
         out->size = before;
     return status;

@@ -7,6 +7,7 @@
 #include "codec/jpeg_error.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/options.h"
 
 /* ---- A destination that is an mldf_buffer ------------------------------------------------------------------------------ */
 
@@ -160,10 +161,11 @@ mldf_status mldfi_jpeg_encode(void **kept, const mldf_image_pixels *pixels, cons
     mldf_status status = mldfi_pixels_check(pixels, "mldf_image_encode_jpeg", &row_bytes, err);
     if (status < 0)
         return status;
-    if (!out || (options && options->struct_bytes > sizeof o))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_encode_jpeg: out is NULL or the options are too long");
-    if (options)
-        memcpy(&o, options, options->struct_bytes);
+    if (!out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_encode_jpeg: out is NULL");
+    status = mldfi_take_options(&o, sizeof o, "mldf_jpeg_options", options, err);
+    if (status < 0)
+        return status;
     if (o.quality < 1 || o.quality > 100 || (unsigned)o.subsampling > MLDF_IMAGE_422 || o.icc_bytes > UINT32_MAX ||
         (o.icc && o.icc_bytes == 0))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
@@ -254,7 +256,7 @@ mldf_status mldf_image_to_baseline(const void *data, size_t bytes, unsigned drop
     mldf_image_options limits;
     if (!out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_to_baseline: out is NULL");
-    mldf_status status = mldf_image_probe(data, bytes, &info, err);
+    mldf_status status = mldfi_image_probe(data, bytes, &info, err);
     if (status == MLDF_OK)
         status = mldfi_image_options(NULL, &limits, err);
     if (status < 0)

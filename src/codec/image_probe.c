@@ -5,6 +5,7 @@
 
 #include "codec/image.h"
 #include "util/error.h"
+#include "util/options.h"
 
 const char *mldf_image_mode_name(mldf_image_mode mode) {
     switch (mode) {
@@ -80,8 +81,18 @@ static mldf_status not_ours(const uint8_t *data, size_t bytes, mldf_error *err) 
 }
 
 mldf_status mldf_image_probe(const void *data, size_t bytes, mldf_image_info *out, mldf_error *err) {
+    mldf_image_info info;
     if (!out || (!data && bytes))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_probe: %s is NULL", out ? "data" : "out");
+    mldf_status status = mldfi_check_result("mldf_image_info", out, err);
+    if (status < 0)
+        return status;
+    status = mldfi_image_probe(data, bytes, &info, err);
+    mldfi_give_result(out, &info, sizeof info);
+    return status;
+}
+
+mldf_status mldfi_image_probe(const void *data, size_t bytes, mldf_image_info *out, mldf_error *err) {
     memset(out, 0, sizeof *out);
     out->exif_offset = out->icc_offset = MLDF_NONE;
     out->frames = 1;

@@ -133,8 +133,9 @@ mldf_status mldf_context_register_type(mldf_context *context, const mldf_type *t
     if (type->struct_bytes < USER_TYPE_V1_BYTES)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_type: struct_bytes is %zu; start from MLDF_TYPE_INIT",
                           type->struct_bytes);
-    (void)mldfi_take_options(&own, sizeof own, type); /* what the caller's version has of it */
-    mldf_status status = check_type(context, &own, err);
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_type", type, err);
+    if (status == MLDF_OK)
+        status = check_type(context, &own, err);
     if (status == MLDF_OK)
         status = mldfi_array_reserve(&context->types, &context->type_capacity, context->type_count + 1,
                                      sizeof context->types[0], err);

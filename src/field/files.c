@@ -131,6 +131,7 @@ mldf_status mldf_value_describe(const mldf_schema *schema, size_t field, const m
     const struct schema_field *f = &schema->fields[field];
     bool all = full && value->kind == MLDF_KIND_ARRAY; /* the elements themselves */
     if (!f->type || !f->type->value_json || value->kind == MLDF_KIND_NULL || value->kind == MLDF_KIND_STORED || all)
-        return MLDF_END;
-    return f->type->value_json(f, value, full, out, err);
+        return MLDF_ABSENT;
+    mldf_status status = f->type->value_json(f, value, full, out, err);
+    return status == MLDF_END ? MLDF_ABSENT : status;
 }

@@ -87,9 +87,9 @@ mldf_status mldfi_image_see(const struct schema_field *field, const struct recor
 void mldfi_image_see_value(const struct schema_field *field, const mldf_value *value, struct survey *s) {
     mldf_image_info info;
     (void)field;
-    if (mldf_image_record(value, &info, NULL) < 0)
+    if (mldfi_image_value_info(value, &info, NULL) < 0)
         return;
-    if ((info.width == 0 || info.height == 0) && mldf_image_probe(value->data, (size_t)value->bytes, &info, NULL) < 0)
+    if ((info.width == 0 || info.height == 0) && mldfi_image_probe(value->data, (size_t)value->bytes, &info, NULL) < 0)
         return;
     see_image(s, &info);
 }

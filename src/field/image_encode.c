@@ -72,7 +72,7 @@ static mldf_status take(struct image_input *p, const mldf_value *v, mldf_error *
         return mldfi_wrong_kind(v, "an image file's bytes or an array", err);
     if (v->bytes > SIZE_MAX)
         return mldfi_fail(err, MLDF_E_RANGE, "an image file of %" PRIu64 " bytes", v->bytes);
-    status = mldf_image_probe(v->data, (size_t)v->bytes, &p->info, err);
+    status = mldfi_image_probe(v->data, (size_t)v->bytes, &p->info, err);
     if (status < 0 && err)
         err->offset = MLDF_NONE; /* of the image, not of a file of ours; the message has it */
     return status;

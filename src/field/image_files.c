@@ -90,7 +90,7 @@ static mldf_status image_look(const char *name, const void *data, size_t bytes, 
     char message[160];
     if (bytes == 0)
         return mldfi_fail(err, MLDF_E_TRUNCATED, "the file is empty");
-    mldf_status status = mldf_image_probe(data, bytes, &info, err);
+    mldf_status status = mldfi_image_probe(data, bytes, &info, err);
     if (status < 0) {
         if (err)
             err->offset = MLDF_NONE; /* of the image, not of a file of ours; the message has it */
@@ -122,7 +122,7 @@ void mldfi_image_keep(uint8_t *record, uint64_t ptr, const void *data, uint64_t 
     mldfi_store_u64(record, ptr);
     mldfi_store_u32(record + IMAGE_SIZE, (uint32_t)bytes);
     record[IMAGE_MODE] = MLDF_IMAGE_MODE_OTHER;
-    if (mldf_image_probe(data, (size_t)bytes, &info, NULL) != MLDF_OK || info.width > UINT16_MAX ||
+    if (mldfi_image_probe(data, (size_t)bytes, &info, NULL) != MLDF_OK || info.width > UINT16_MAX ||
         info.height > UINT16_MAX)
         return;
     mldfi_store_u16(record + IMAGE_HEIGHT, (uint16_t)info.height);
@@ -176,7 +176,7 @@ mldf_status mldfi_image_export(const struct schema_field *field, const mldf_valu
                                struct export_room *room, struct exported *out, mldf_error *err) {
     mldf_image_info info;
     (void)field;
-    mldf_status status = mldf_image_record(value, &info, err);
+    mldf_status status = mldfi_image_value_info(value, &info, err);
     if (status < 0)
         return status;
     out->data = value->data;
@@ -208,7 +208,7 @@ mldf_status mldfi_image_json(const struct schema_field *field, const mldf_value 
                              mldf_error *err) {
     mldf_image_info info;
     (void)field;
-    if (mldf_image_record(value, &info, NULL) < 0)
+    if (mldfi_image_value_info(value, &info, NULL) < 0)
         return MLDF_END;
     const char *color = color_name(&info), *quote = color ? "\"" : "";
     mldf_status status = mldfi_payload_json_begin(value, out, err);
@@ -225,9 +225,9 @@ mldf_status mldfi_image_json(const struct schema_field *field, const mldf_value 
 /* The same bytes may be an image in one file and bytes of no known kind in the other. */
 bool mldfi_image_same(const mldf_value *x, const mldf_value *y) {
     mldf_image_info a, b;
-    if (mldf_image_record(x, &a, NULL) < 0 || mldf_image_record(y, &b, NULL) < 0 || a.mode == b.mode)
+    if (mldfi_image_value_info(x, &a, NULL) < 0 || mldfi_image_value_info(y, &b, NULL) < 0 || a.mode == b.mode)
         return true;
     /* A 1.0 file may call any bytes a JPEG; written again they are bytes of another format. */
     return (a.mode == MLDF_IMAGE_MODE_OTHER || b.mode == MLDF_IMAGE_MODE_OTHER) &&
-           mldf_image_probe(x->data, (size_t)x->bytes, &a, NULL) == MLDF_E_TYPE;
+           mldfi_image_probe(x->data, (size_t)x->bytes, &a, NULL) == MLDF_E_TYPE;
 }

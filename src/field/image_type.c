@@ -165,7 +165,7 @@ static mldf_status image_check_deep(const void *state, const uint8_t *record, co
         return mldfi_fast_image_info(payload, (size_t)payload_bytes, &info, err);
     if (info.mode < MLDF_IMAGE_MODE_JPEG || info.mode > MLDF_IMAGE_MODE_TIFF)
         return MLDF_OK;
-    mldf_status status = mldf_image_probe(payload, (size_t)payload_bytes, &found, &why);
+    mldf_status status = mldfi_image_probe(payload, (size_t)payload_bytes, &found, &why);
     if (status == MLDF_E_UNSUPPORTED)
         return MLDF_END;
     if (status < 0)
@@ -189,7 +189,7 @@ bool mldfi_image_of_no_format(const struct schema_field *field, const uint8_t *r
     mldf_image_info found;
     return field->info.known && field->info.type_id >= MLDF_IMAGE_RAW && field->info.type_id <= MLDF_IMAGE &&
            record[IMAGE_MODE] >= MLDF_IMAGE_MODE_JPEG && record[IMAGE_MODE] <= MLDF_IMAGE_MODE_TIFF &&
-           mldf_image_probe(payload, (size_t)bytes, &found, NULL) == MLDF_E_TYPE;
+           mldfi_image_probe(payload, (size_t)bytes, &found, NULL) == MLDF_E_TYPE;
 }
 
 /* As pixels, not as a file. */

@@ -96,6 +96,8 @@ void mldfi_image_see_value(const struct schema_field *field, const mldf_value *v
 mldf_status mldfi_image_edge(const struct schema_field *field, const struct value_bounds *bounds, struct edge *out,
                              mldf_error *err);
 /* The record as a description; bits 0 of a 1.0 file read as 8. */
+/* mldf_image_record without the rule of struct_bytes. */
+mldf_status mldfi_image_value_info(const mldf_value *value, mldf_image_info *out, mldf_error *err);
 void mldfi_image_record_info(const uint8_t *record, mldf_image_info *out);
 /* Bytes that a raw or YUV payload of this description has. */
 uint64_t mldfi_image_raw_bytes(const mldf_image_info *info);

@@ -12,10 +12,19 @@
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/options.h"
 
 mldf_status mldf_image_record(const mldf_value *value, mldf_image_info *out, mldf_error *err) {
+    mldf_image_info info;
     if (!value || !out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_record: %s is NULL", value ? "out" : "value");
+    mldf_status status = mldfi_check_result("mldf_image_info", out, err);
+    if (status == MLDF_OK && (status = mldfi_image_value_info(value, &info, err)) == MLDF_OK)
+        mldfi_give_result(out, &info, sizeof info);
+    return status;
+}
+
+mldf_status mldfi_image_value_info(const mldf_value *value, mldf_image_info *out, mldf_error *err) {
     if (!value->record || value->record_bytes != IMAGE_RECORD)
         return mldfi_fail(err, MLDF_E_TYPE, "a value without an image record: it was not read from an image field");
     mldfi_image_record_info(value->record, out);
@@ -25,7 +34,7 @@ mldf_status mldf_image_record(const mldf_value *value, mldf_image_info *out, mld
 /* The record's orientation is the one that counts: pixels of a re-encoded image have none of their own. */
 static mldf_status begin(const mldf_value *value, const mldf_image_options *given, mldf_image_info *info,
                          mldf_image_options *options, bool *encoded, mldf_error *err) {
-    mldf_status status = mldf_image_record(value, info, err);
+    mldf_status status = mldfi_image_value_info(value, info, err);
     if (status == MLDF_OK)
         status = mldfi_image_options(given, options, err);
     if (status < 0)

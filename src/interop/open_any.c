@@ -11,6 +11,7 @@
 #include "util/bytes.h"
 #include "util/error.h"
 #include "util/known.h"
+#include "util/options.h"
 
 /* An archive without members is zeros: its end mark of two blocks alone, or filled up to a record of twenty. Other numbers of zeros are
  * more likely a file that lost its content. */
@@ -83,7 +84,17 @@ static void name_stranger(const mldf_reader *reader, mldf_error *why) {
 
 mldf_status mldf_reader_open(const char *path, const mldf_reader_options *options, mldf_reader **out, mldf_error *err) {
     mldf_error why;
-    const mldf_token_file *tokens = options && options->struct_bytes >= sizeof *options ? options->token_file : NULL;
+    mldf_reader_options own = MLDF_READER_OPTIONS_INIT;
+    mldf_token_file about = MLDF_TOKEN_FILE_INIT;
+    mldf_status taken = mldfi_take_options(&own, sizeof own, "mldf_reader_options", options, err);
+    if (taken == MLDF_OK)
+        taken = mldfi_take_options(&about, sizeof about, "mldf_token_file", own.token_file, err);
+    if (taken < 0)
+        return taken;
+    if (own.token_file)
+        own.token_file = &about;
+    options = &own;
+    const mldf_token_file *tokens = own.token_file;
     mldf_status native = tokens && tokens->format ? mldfi_fail(&why, MLDF_E_MAGIC, "not looked at")
                                                   : mldfi_reader_open_native(path, options, out, &why);
     if (native != MLDF_E_MAGIC && native != MLDF_E_TRUNCATED) {

@@ -45,8 +45,8 @@ static mldf_status make_png(struct export_room *room, struct media_kit *media, c
 static mldf_status describe(const mldf_field *field, const mldf_value *value, mldf_image_info *out, mldf_error *err) {
     memset(out, 0, sizeof *out);
     if (mldfi_is_image_type(field->type_id))
-        return mldf_image_record(value, out, err);
-    if (mldf_image_probe(value->data, (size_t)value->bytes, out, NULL) < 0) {
+        return mldfi_image_value_info(value, out, err);
+    if (mldfi_image_probe(value->data, (size_t)value->bytes, out, NULL) < 0) {
         memset(out, 0, sizeof *out);
         out->mode = MLDF_IMAGE_MODE_OTHER;
     }

@@ -26,7 +26,7 @@ static mldf_status settle(struct sample_sink *sink, mldf_error *err) {
 
 static mldf_status finish(struct sample_sink *sink, struct sink_result *result, mldf_error *err) {
     struct mldf_sink *s = (struct mldf_sink *)sink;
-    mldf_write_result written = {0, 0, 0};
+    mldf_write_result written = MLDF_WRITE_RESULT_INIT;
     mldf_status status = mldf_writer_finish(s->writer, &written, err);
     *result = (struct sink_result){written.samples, written.file_bytes};
     free(s);

@@ -217,7 +217,7 @@ uint64_t mldf_view_count(const mldf_view *view) {
     return view->first_item[view->reader_count];
 }
 
-uint64_t mldf_view_reader_count(const mldf_view *view, size_t reader) {
+uint64_t mldf_view_count_of(const mldf_view *view, size_t reader) {
     return reader < view->reader_count ? view->first_item[reader + 1] - view->first_item[reader] : 0;
 }
 

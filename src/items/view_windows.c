@@ -125,7 +125,7 @@ static void items(const mldf_view *view, uint64_t row, uint64_t *first, uint64_t
     }
     uint64_t own = row, stride = (uint64_t)view->args[STRIDE].number;
     uint32_t reader = mldfi_view_reader_of(view, &own);
-    uint64_t base = first_step(view, reader), most = mldf_view_reader_count(view, reader);
+    uint64_t base = first_step(view, reader), most = mldf_view_count_of(view, reader);
     uint64_t begin = (mldfi_row_table_first(&view->table, row) - base + stride - 1) / stride;
     uint64_t end = (mldfi_row_table_end(&view->table, row) - base + stride - 1) / stride;
     *first = view->first_item[reader] + (begin < most ? begin : most);

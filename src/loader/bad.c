@@ -5,6 +5,7 @@
 #include "loader/loader.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/options.h"
 #include "util/random.h"
 
 bool mldfi_is_bad(mldf_status status) {
@@ -101,6 +102,9 @@ mldf_status mldf_loader_bad_sample(const mldf_loader *loader, size_t index, mldf
         return status;
     if (index >= loader->ledger_count)
         return MLDF_END;
-    *out = loader->ledger[(loader->ledger_first + index) % loader->ledger_count];
-    return MLDF_OK;
+    status = mldfi_check_result("mldf_bad_sample", out, err);
+    if (status == MLDF_OK)
+        mldfi_give_result(out, &loader->ledger[(loader->ledger_first + index) % loader->ledger_count],
+                          sizeof *loader->ledger);
+    return status;
 }

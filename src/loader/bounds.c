@@ -87,7 +87,7 @@ static mldf_status scan_rows(struct survey *s, const struct column *c, mldf_erro
     const mldf_reader *reader = c->reader;
     uint64_t samples = mldf_reader_sample_count(reader);
     mldf_buffer piece = MLDF_BUFFER_INIT, scratch = MLDF_BUFFER_INIT;
-    mldf_field_stats stats;
+    mldf_field_stats stats = MLDF_FIELD_STATS_INIT;
     mldf_status status = mldf_reader_stats(reader, c->ordinal, &stats, err);
     if (status < 0)
         return status;
@@ -110,11 +110,11 @@ static mldf_status scan_rows(struct survey *s, const struct column *c, mldf_erro
 static mldf_status take_statistics(struct survey *s, const struct column *c, mldf_error *err) {
     const mldf_field *info = &c->field->info;
     bool dims = c->field->type->sizes == SIZES_DIMS;
-    mldf_field_stats stats;
+    mldf_field_stats stats = MLDF_FIELD_STATS_INIT;
     mldf_status status = mldf_reader_stats(c->reader, c->ordinal, &stats, err);
     if (status < 0)
         return status;
-    if (status == MLDF_END || (dims && stats.ndim != info->ndim))
+    if (status == MLDF_ABSENT || (dims && stats.ndim != info->ndim))
         return scan_values(s, c, err);
     if (stats.present == 0)
         return MLDF_OK;

@@ -219,7 +219,7 @@ static mldf_status seat_item(const struct dataset *dataset, uint64_t epoch, uint
     uint64_t first = 0, count = mldf_view_count(view), draw = 0;
     if (dataset->by_part && place->part < dataset->count) {
         first = view->first_item[place->part];
-        count = mldf_view_reader_count(view, place->part);
+        count = mldf_view_count_of(view, place->part);
     }
     if (place->sample >= count || (dataset->by_part && place->part >= dataset->count))
         return no_place(dataset, position, place, err);

@@ -149,7 +149,7 @@ static mldf_status feed_all(struct derivation *d, mldf_writer *writer, size_t ar
 
 static mldf_status derive(struct derivation *d, mldf_pack_result *result, mldf_error *err) {
     mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
-    mldf_write_result written = {0, 0, 0};
+    mldf_write_result written = MLDF_WRITE_RESULT_INIT;
     mldf_writer *writer;
     size_t array = 0;
     mldf_status status = open_loader(d, err);
@@ -181,18 +181,20 @@ static mldf_status derive(struct derivation *d, mldf_pack_result *result, mldf_e
 mldf_status mldf_derive_field(const char *path, const char *name, const char *from, const char *steps,
                               const mldf_add_field_options *given, mldf_pack_result *result, mldf_error *err) {
     mldf_add_field_options own = MLDF_ADD_FIELD_OPTIONS_INIT;
-    mldf_pack_result ignored;
-    result = result ? result : &ignored;
-    memset(result, 0, sizeof *result);
-    if (!path || !name || !from || !steps || !mldfi_take_options(&own, sizeof own, given))
-        return mldfi_fail(
-            err, MLDF_E_ARGUMENT,
-            "a derived field needs a file, a name, a field, steps, and options from MLDF_ADD_FIELD_OPTIONS_INIT");
+    mldf_pack_result done = MLDF_PACK_RESULT_INIT;
+    if (!path || !name || !from || !steps)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a derived field needs a file, a name, a field and steps");
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_add_field_options", given, err);
+    if (status == MLDF_OK)
+        status = mldfi_check_result("mldf_pack_result", result, err);
+    if (status < 0)
+        return status;
     struct derivation d = {.path = path, .name = name, .from = from, .steps = steps, .options = &own};
-    mldf_status status = derive(&d, result, err);
+    status = derive(&d, &done, err);
     mldf_loader_free(d.loader);
     mldf_reader_close(d.reader);
     mldf_schema_free(d.schema);
     mldf_buffer_free(&d.text);
+    mldfi_give_result(result, &done, sizeof done);
     return status;
 }

@@ -119,7 +119,7 @@ static char find_letter(const struct dataset *dataset, const char *name) {
     for (size_t r = 0; r < dataset->count; r++) {
         const mldf_reader *reader = dataset->readers[r];
         size_t field = mldfi_schema_lookup(reader->schema, name);
-        mldf_field_stats stats;
+        mldf_field_stats stats = MLDF_FIELD_STATS_INIT;
         if (field == SIZE_MAX)
             continue;
         if (!letter)

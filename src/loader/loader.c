@@ -63,7 +63,7 @@ static uint64_t sample_bytes(const struct dataset *dataset) {
     for (size_t r = 0; r < dataset->count; r++) {
         const mldf_reader *reader = dataset->readers[r];
         uint64_t sum = 0;
-        mldf_field_stats stats;
+        mldf_field_stats stats = MLDF_FIELD_STATS_INIT;
         if (mldf_reader_payload_bytes(reader, &sum, NULL) != MLDF_OK) {
             sum = 0;
             for (size_t f = 0; f < reader->schema->field_count; f++)
@@ -310,9 +310,9 @@ mldf_status mldf_loader_new(const mldf_reader *const *readers, size_t reader_cou
     mldf_loader_options own = MLDF_LOADER_OPTIONS_INIT;
     if (!out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a new loader needs a place for it");
-    if (!mldfi_take_options(&own, sizeof own, options))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "struct_bytes is 0: begin with MLDF_LOADER_OPTIONS_INIT");
-    mldf_status status = check_options(&own, err);
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_loader_options", options, err);
+    if (status == MLDF_OK)
+        status = check_options(&own, err);
     if (status < 0)
         return status;
     mldf_loader *loader = mldfi_alloc_zero(1, sizeof *loader, err);
@@ -413,17 +413,17 @@ static uint64_t batches_of(const mldf_loader *loader, uint64_t count) {
     return whole * (window / global + (!drop && window % global != 0)) + rest / global + (!drop && rest % global != 0);
 }
 
-uint64_t mldf_loader_batch_count(const mldf_loader *loader) {
+uint64_t mldf_loader_batch_bound(const mldf_loader *loader) {
     return batches_of(loader, loader->count);
 }
 
-mldf_status mldf_loader_count_batches(mldf_loader *loader, uint64_t epoch, int timeout_ms, uint64_t *out,
-                                      mldf_error *err) {
-    mldf_status status = mldfi_loader_check(loader, "count_batches", err);
+mldf_status mldf_loader_batch_count(mldf_loader *loader, uint64_t epoch, int timeout_ms, uint64_t *out,
+                                    mldf_error *err) {
+    mldf_status status = mldfi_loader_check(loader, "batch_count", err);
     if (status < 0)
         return status;
     if (!out)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "count_batches needs a place for the number");
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "batch_count needs a place for the number");
     struct kept kept;
     pthread_mutex_lock(&loader->lock);
     mldfi_kept_begin(loader, epoch, 0, &kept);

@@ -8,6 +8,7 @@
 #include "os/file.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/options.h"
 
 /* The step that takes most of the work; NULL: nothing was timed. */
 static const mldf_step_time *hardest(const mldf_loader_stats *stats) {
@@ -59,27 +60,31 @@ mldf_status mldf_loader_get_stats(mldf_loader *loader, mldf_loader_stats *out, m
         return status;
     if (!out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "statistics need a place");
+    status = mldfi_check_result("mldf_loader_stats", out, err);
+    if (status < 0)
+        return status;
     size_t steps = mldfi_plan_step_count(loader->plan);
     if (!loader->tally.shown && !(loader->tally.shown = mldfi_alloc_zero(steps + 1, sizeof(mldf_step_time), err)))
         return MLDF_E_MEMORY;
     pthread_mutex_lock(&loader->lock);
     const struct tally *tally = &loader->tally;
-    *out = (mldf_loader_stats){.samples = tally->samples,
-                               .batches = tally->batches,
-                               .bad_samples = tally->bad,
-                               .bytes_read = tally->bytes,
-                               .seconds = tally->seconds,
-                               .wait_consumer = tally->wait_consumer,
-                               .wait_loader = tally->wait_loader,
-                               .threads = (int)loader->thread_count,
-                               .step_count = steps,
-                               .steps = tally->shown};
+    mldf_loader_stats now = {.samples = tally->samples,
+                             .batches = tally->batches,
+                             .bad_samples = tally->bad,
+                             .bytes_read = tally->bytes,
+                             .seconds = tally->seconds,
+                             .wait_consumer = tally->wait_consumer,
+                             .wait_loader = tally->wait_loader,
+                             .threads = (int)loader->thread_count,
+                             .step_count = steps,
+                             .steps = tally->shown};
     if (tally->epoch_started > 0)
-        out->seconds += mldfi_time() - tally->epoch_started;
+        now.seconds += mldfi_time() - tally->epoch_started;
     double scale = tally->timed > 0 ? tally->busy / tally->timed : 0;
     for (size_t i = 0; i < steps; i++)
         tally->shown[i] = (mldf_step_time){mldfi_plan_step_name(loader->plan, i), tally->steps[i] * scale};
     pthread_mutex_unlock(&loader->lock);
-    mldfi_stats_judge(loader, out);
+    mldfi_stats_judge(loader, &now);
+    mldfi_give_result(out, &now, sizeof now);
     return MLDF_OK;
 }

@@ -36,8 +36,9 @@ mldf_status mldfi_order_begin(enum order_form form, const mldf_order_options *op
                               mldf_order_options *taken, mldf_error *err) {
     *out = NULL;
     *taken = (mldf_order_options)MLDF_ORDER_OPTIONS_INIT;
-    if (!mldfi_take_options(taken, sizeof *taken, options))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "the options' struct_bytes is 0: begin with MLDF_ORDER_OPTIONS_INIT");
+    mldf_status status = mldfi_take_options(taken, sizeof *taken, "mldf_order_options", options, err);
+    if (status < 0)
+        return status;
     if ((unsigned)taken->kind > MLDF_ORDER_QUASI_RANDOM)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%d is no kind of order", (int)taken->kind);
     mldf_order *order = mldfi_alloc_zero(1, sizeof *order, err);
@@ -240,8 +241,8 @@ mldf_status mldf_order_find(const mldf_order *order, uint64_t epoch, const mldf_
                           "draws by weight, and subsets that are not ascending, have no inverse: a sample may come "
                           "often, or never");
     if (order->form == ORDER_MIXTURE)
-        return mldfi_mixture_find(order, epoch, place, position) ? MLDF_OK : MLDF_END;
+        return mldfi_mixture_find(order, epoch, place, position) ? MLDF_OK : MLDF_ABSENT;
     if (place->part != 0)
-        return MLDF_END;
-    return mldfi_order_find(order, epoch, place->sample, position) ? MLDF_OK : MLDF_END;
+        return MLDF_ABSENT;
+    return mldfi_order_find(order, epoch, place->sample, position) ? MLDF_OK : MLDF_ABSENT;
 }

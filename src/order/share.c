@@ -15,8 +15,11 @@
 /* The options, checked, and G. */
 static mldf_status take(const mldf_share_options *given, mldf_share_options *o, uint64_t *global, mldf_error *err) {
     *o = (mldf_share_options)MLDF_SHARE_OPTIONS_INIT;
-    if (!given || !mldfi_take_options(o, sizeof *o, given))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "no options, or struct_bytes is 0: begin with MLDF_SHARE_OPTIONS_INIT");
+    if (!given)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "no options: begin with MLDF_SHARE_OPTIONS_INIT");
+    mldf_status status = mldfi_take_options(o, sizeof *o, "mldf_share_options", given, err);
+    if (status < 0)
+        return status;
     if (o->world_size == 0 || o->rank >= o->world_size)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "rank %" PRIu32 " of %" PRIu32, o->rank, o->world_size);
     if ((o->batch_size == 0) == (o->global_batch_size == 0))
@@ -47,7 +50,7 @@ static uint64_t batches(const mldf_share_options *o, uint64_t global) {
     return left / global + (o->last != MLDF_LAST_DROP && left % global != 0);
 }
 
-mldf_status mldf_share_batches(const mldf_share_options *options, uint64_t *out, mldf_error *err) {
+mldf_status mldf_share_batch_count(const mldf_share_options *options, uint64_t *out, mldf_error *err) {
     mldf_share_options o;
     uint64_t global;
     mldf_status st = take(options, &o, &global, err);

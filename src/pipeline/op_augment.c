@@ -1,10 +1,11 @@
 /* randaugment and trivialaugment: some of fourteen changes by chance. Lists and ranges are those of the papers in torchvision's reading:
  *     RandAugment (Cubuk and others, 2019): num_ops changes of one magnitude
  *     TrivialAugment, the wide space (Müller and Hutter, 2021): one change of a random magnitude
- * The draw says what is done and by how much; run does it, one after the other. */
+ * autoaugment, whose changes and magnitudes are the same, is in op_autoaugment.c. */
 #include <math.h>
 #include <stdlib.h>
 
+#include "pipeline/op_augment.h"
 #include "pipeline/op_color.h"
 #include "pipeline/op_help.h"
 #include "pipeline/op_point.h"
@@ -12,54 +13,11 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-/* In the published order. */
-typedef enum augment_kind {
-    AUGMENT_IDENTITY,
-    AUGMENT_SHEAR_X,
-    AUGMENT_SHEAR_Y,
-    AUGMENT_TRANSLATE_X,
-    AUGMENT_TRANSLATE_Y,
-    AUGMENT_ROTATE,
-    AUGMENT_BRIGHTNESS,
-    AUGMENT_COLOR,
-    AUGMENT_CONTRAST,
-    AUGMENT_SHARPNESS,
-    AUGMENT_POSTERIZE,
-    AUGMENT_SOLARIZE,
-    AUGMENT_AUTOCONTRAST,
-    AUGMENT_EQUALIZE,
-    AUGMENT_KINDS
-} augment_kind;
-
-/* What the greatest magnitude is. */
-struct augment_space {
-    double shear;     /* pixels in the side for one along it */
-    double translate; /* pixels, or of the side when `relative` */
-    bool relative;
-    double degrees;
-    double blend;     /* of factors, around 1 */
-    double lost_bits; /* posterize */
-};
-static const struct augment_space rand_space = {0.3, 150.0 / 331.0, true, 30, 0.9, 4};
+const struct augment_space mldfi_augment_space = {0.3, 150.0 / 331.0, true, 30, 0.9, 4};
 static const struct augment_space trivial_space = {0.99, 32, false, 135, 0.99, 6};
 
-enum { AUGMENT_MOST = 10 };
-struct augment_item {
-    double value;
-    uint32_t kind;
-};
-struct augment_draw {
-    uint32_t count;
-    struct augment_item items[AUGMENT_MOST];
-};
-_Static_assert(sizeof(struct augment_draw) <= OP_DRAW_BYTES, "a draw has its bounds");
-
-static bool is_signed(uint32_t kind) {
-    return kind >= AUGMENT_SHEAR_X && kind <= AUGMENT_SHARPNESS;
-}
-
-/* part: 0..1 of the greatest magnitude. */
-static double magnitude_of(const struct augment_space *space, uint32_t kind, double part, const struct frame *frame) {
+double mldfi_augment_magnitude(const struct augment_space *space, uint32_t kind, double part,
+                               const struct frame *frame) {
     switch (kind) {
     case AUGMENT_SHEAR_X:
     case AUGMENT_SHEAR_Y:
@@ -87,8 +45,8 @@ static double magnitude_of(const struct augment_space *space, uint32_t kind, dou
 static void draw_item(const struct augment_space *space, uint32_t kind, double part, const struct frame *frame,
                       struct rng *rng, struct augment_item *item) {
     item->kind = kind;
-    item->value = magnitude_of(space, kind, part, frame);
-    if (is_signed(kind) && mldfi_rng_chance(rng, 0.5))
+    item->value = mldfi_augment_magnitude(space, kind, part, frame);
+    if (mldfi_augment_signed(kind) && mldfi_rng_chance(rng, 0.5))
         item->value = -item->value;
 }
 
@@ -159,13 +117,15 @@ static mldf_status apply(const struct augment *a, const struct augment_item *ite
         return mldfi_color_change(CHANGE_AUTOCONTRAST, 0, image, work, err);
     case AUGMENT_EQUALIZE:
         return mldfi_color_change(CHANGE_EQUALIZE, 0, image, work, err);
+    case AUGMENT_INVERT:
+        return mldfi_color_change(CHANGE_INVERT, 0, image, work, err);
     default:
         return move(a, item, image, work, err);
     }
 }
 
-static mldf_status augment_run(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
-                               struct op_work *work, mldf_error *err) {
+mldf_status mldfi_augment_run(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
+                              struct op_work *work, mldf_error *err) {
     const struct augment_draw *d = draw;
     mldf_status s = mldfi_op_copy(in, out);
     for (uint32_t i = 0; i < d->count && !s; i++)
@@ -175,17 +135,10 @@ static mldf_status augment_run(const struct op *op, const void *draw, const stru
 
 /* ---- The two operations ------------------------------------------------------------------------------------------------------------ */
 
-static const char *const interpolations[] = {"nearest", "bilinear", NULL};
-#define INTERPOLATION_PARAM \
-    { "interpolation", PARAM_CHOICE, "nearest", 0, 0, interpolations, 0, 0, "for the moves: nearest or bilinear" }
-#define FILL_PARAM \
-    { \
-        "fill", PARAM_FLOATS, "0", 0, 65535, NULL, 1, 4, \
-            "what lies outside the image: a number, or one for each channel" \
-    }
+const char *const mldfi_augment_interpolations[] = {"nearest", "bilinear", NULL};
 
-static mldf_status augment_infer(struct op *op, const struct edge *in, struct edge *out, uint32_t interpolation,
-                                 uint32_t fill, mldf_error *err) {
+mldf_status mldfi_augment_infer(struct op *op, const struct edge *in, struct edge *out, uint32_t interpolation,
+                                uint32_t fill, mldf_error *err) {
     const struct arg *numbers = &op->args[fill];
     struct augment *a;
     mldf_status s;
@@ -213,8 +166,8 @@ static const struct op_param randaugment_params[] = {
     {"num_ops", PARAM_INT, "2", 0, AUGMENT_MOST, NULL, 0, 0, "how many changes, one after the other"},
     {"magnitude", PARAM_INT, "9", 0, 1000, NULL, 0, 0, "how strong they are: 0 to bins - 1"},
     {"bins", PARAM_INT, "31", 2, 1001, NULL, 0, 0, "how many magnitudes there are"},
-    INTERPOLATION_PARAM,
-    FILL_PARAM,
+    AUGMENT_INTERPOLATION_PARAM,
+    AUGMENT_FILL_PARAM,
     OP_END_OF_PARAMS,
 };
 
@@ -222,7 +175,7 @@ static mldf_status randaugment_infer(struct op *op, const struct edge *in, struc
     if (op->args[RAND_MAGNITUDE].i >= op->args[RAND_BINS].i)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "magnitude %lld is not below bins, %lld",
                           (long long)op->args[RAND_MAGNITUDE].i, (long long)op->args[RAND_BINS].i);
-    return augment_infer(op, in, out, RAND_INTERPOLATION, RAND_FILL, err);
+    return mldfi_augment_infer(op, in, out, RAND_INTERPOLATION, RAND_FILL, err);
 }
 
 static mldf_status randaugment_draw(const struct op *op, struct rng *rng, const struct frame *frame, void *draw,
@@ -233,7 +186,7 @@ static mldf_status randaugment_draw(const struct op *op, struct rng *rng, const 
     (void)err;
     d->count = (uint32_t)op->args[RAND_OPS].i;
     for (uint32_t i = 0; i < d->count; i++)
-        draw_item(&rand_space, (uint32_t)mldfi_rng_below(rng, AUGMENT_KINDS), part, frame, rng, &d->items[i]);
+        draw_item(&mldfi_augment_space, (uint32_t)mldfi_rng_below(rng, AUGMENT_KINDS), part, frame, rng, &d->items[i]);
     return MLDF_OK;
 }
 
@@ -245,19 +198,19 @@ const struct op_type mldfi_op_randaugment = {
     .draw_bytes = sizeof(struct augment_draw),
     .infer = randaugment_infer,
     .draw = randaugment_draw,
-    .run = augment_run,
+    .run = mldfi_augment_run,
 };
 
 enum { TRIVIAL_BINS, TRIVIAL_INTERPOLATION, TRIVIAL_FILL };
 static const struct op_param trivialaugment_params[] = {
     {"bins", PARAM_INT, "31", 2, 1001, NULL, 0, 0, "how many magnitudes there are"},
-    INTERPOLATION_PARAM,
-    FILL_PARAM,
+    AUGMENT_INTERPOLATION_PARAM,
+    AUGMENT_FILL_PARAM,
     OP_END_OF_PARAMS,
 };
 
 static mldf_status trivialaugment_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
-    return augment_infer(op, in, out, TRIVIAL_INTERPOLATION, TRIVIAL_FILL, err);
+    return mldfi_augment_infer(op, in, out, TRIVIAL_INTERPOLATION, TRIVIAL_FILL, err);
 }
 
 static mldf_status trivialaugment_draw(const struct op *op, struct rng *rng, const struct frame *frame, void *draw,
@@ -281,5 +234,5 @@ const struct op_type mldfi_op_trivialaugment = {
     .draw_bytes = sizeof(struct augment_draw),
     .infer = trivialaugment_infer,
     .draw = trivialaugment_draw,
-    .run = augment_run,
+    .run = mldfi_augment_run,
 };

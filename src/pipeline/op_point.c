@@ -140,6 +140,7 @@ const struct op_type *const mldfi_ops_point[] = {
     &mldfi_op_invert,
     &mldfi_op_normalize,
     &mldfi_op_posterize,
+    &mldfi_op_autoaugment,
     &mldfi_op_randaugment,
     &mldfi_op_random_grayscale,
     &mldfi_op_random_invert,

@@ -12,5 +12,6 @@ extern const struct op_type mldfi_op_contrast, mldfi_op_saturation, mldfi_op_hue
     mldfi_op_autocontrast, mldfi_op_equalize, mldfi_op_grayscale, mldfi_op_random_grayscale,
     mldfi_op_color_jitter;                                                 /* op_color.c */
 extern const struct op_type mldfi_op_randaugment, mldfi_op_trivialaugment; /* op_augment.c */
+extern const struct op_type mldfi_op_autoaugment;                          /* op_autoaugment.c */
 
 #endif

@@ -15,7 +15,8 @@
 
 enum { TOP_DB, FRAME, HOP, REF };
 static const struct op_param params[] = {
-    {"top_db", PARAM_FLOAT, "60", 0, 400, NULL, 0, 0, "decibels below the loudest frame from which on a frame is silent"},
+    {"top_db", PARAM_FLOAT, "60", 0, 400, NULL, 0, 0,
+     "decibels below the loudest frame from which on a frame is silent"},
     {"frame", PARAM_INT, "2048", 1, 1 << 20, NULL, 0, 0, "samples of a frame"},
     {"hop", PARAM_INT, "512", 1, 1 << 20, NULL, 0, 0, "samples from one frame to the next"},
     {"ref", PARAM_FLOAT, "0", 0, 1e6, NULL, 0, 0, "the amplitude that is 0 dB; 0: the loudest frame's"},

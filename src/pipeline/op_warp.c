@@ -371,6 +371,8 @@ const struct op_type *const mldfi_ops_warp[] = {&op_rotate,
                                                 &mldfi_op_random_translate,
                                                 &mldfi_op_cutout,
                                                 &mldfi_op_erasing,
+                                                &mldfi_op_border,
+                                                &mldfi_op_grid_mask,
                                                 &mldfi_op_gaussian_blur,
                                                 &mldfi_op_poison,
                                                 NULL};

@@ -12,6 +12,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "codec/image.h"
+#include "field/image_type.h"
 #include "field/image_view.h"
 #include "kernel/resize_planes.h"
 #include "pipeline/decode.h"
@@ -44,7 +46,7 @@ static mldf_status probe(struct source_run *s, mldf_error *err) {
     uint64_t bytes = s->head ? s->head_bytes : s->value.bytes;
     bool all = s->whole == 0 || (data && bytes == s->whole);
     mldf_status status =
-        data || all ? mldf_image_probe(data, all ? (size_t)s->whole : (size_t)bytes, &i->info, err) : MLDF_END;
+        data || all ? mldfi_image_probe(data, all ? (size_t)s->whole : (size_t)bytes, &i->info, err) : MLDF_END;
     if (status == MLDF_OK || all)
         return status;
     i->info.width = i->info.height = 0;
@@ -55,7 +57,7 @@ static mldf_status probe(struct source_run *s, mldf_error *err) {
 static mldf_status extent(struct source_run *s, mldf_error *err) {
     struct image_source *i = own(s);
     const struct decode_state *decode = mldfi_source_state(s);
-    mldf_status status = s->head ? MLDF_OK : mldf_image_record(&s->value, &i->info, err);
+    mldf_status status = s->head ? MLDF_OK : mldfi_image_value_info(&s->value, &i->info, err);
     bool silent = i->info.width == 0 || i->info.height == 0; /* TBL version 1 does not say */
     if (status == MLDF_OK && silent)
         status = probe(s, err);

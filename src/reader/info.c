@@ -9,6 +9,7 @@
 #include "util/crc32c.h"
 #include "util/error.h"
 #include "util/json.h"
+#include "util/options.h"
 
 uint64_t mldf_reader_sample_count(const mldf_reader *reader) {
     return reader->header.num_samples;
@@ -30,7 +31,19 @@ const char *mldf_reader_format(const mldf_reader *reader) {
     return reader->foreign.ops ? reader->foreign.ops->format : "mldf";
 }
 
-void mldf_reader_info(const mldf_reader *reader, mldf_file_info *out) {
+mldf_status mldf_reader_info(const mldf_reader *reader, mldf_file_info *out, mldf_error *err) {
+    mldf_file_info info;
+    if (!reader || !out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_reader_info: %s is NULL", reader ? "out" : "reader");
+    mldf_status status = mldfi_check_result("mldf_file_info", out, err);
+    if (status == MLDF_OK) {
+        mldfi_reader_info(reader, &info);
+        mldfi_give_result(out, &info, sizeof info);
+    }
+    return status;
+}
+
+void mldfi_reader_info(const mldf_reader *reader, mldf_file_info *out) {
     const struct header *header = &reader->header;
     if (reader->foreign.ops) {
         *out = (mldf_file_info){.version_major = reader->foreign.version,
@@ -65,7 +78,7 @@ void mldf_reader_info(const mldf_reader *reader, mldf_file_info *out) {
 
 mldf_status mldf_reader_payload_bytes(const mldf_reader *reader, uint64_t *out, mldf_error *err) {
     if (!reader->foreign.ops)
-        return MLDF_END;
+        return MLDF_ABSENT;
     mldf_status status = reader->foreign.ops->payload_bytes(reader->foreign.state, out, err);
     return status < 0 ? mldfi_reader_name_error(reader, err, status) : status;
 }
@@ -134,7 +147,7 @@ mldf_status mldf_reader_card(const mldf_reader *reader, mldf_buffer *out, mldf_e
     const struct section *s = reader->card;
     struct json json = {0};
     if (!s && !reader->foreign.card)
-        return MLDF_END;
+        return MLDF_ABSENT;
     out->size = 0;
     if (!s)
         return mldf_buffer_append(out, reader->foreign.card, strlen(reader->foreign.card), err);
@@ -156,9 +169,11 @@ mldf_status mldf_reader_stats(const mldf_reader *reader, size_t field, mldf_fiel
     if (field >= reader->schema->field_count)
         return mldfi_reader_no_field(reader, field, err);
     if (!reader->stats)
-        return MLDF_END;
-    *out = reader->stats[field];
-    return MLDF_OK;
+        return MLDF_ABSENT;
+    mldf_status status = mldfi_check_result("mldf_field_stats", out, err);
+    if (status == MLDF_OK)
+        mldfi_give_result(out, &reader->stats[field], sizeof *reader->stats);
+    return status;
 }
 
 mldf_status mldf_reader_rows(const mldf_reader *reader, const void **rows, uint64_t *bytes, mldf_error *err) {

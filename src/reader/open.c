@@ -8,6 +8,7 @@
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/options.h"
 
 enum { OPEN_ATTEMPTS = 5 };
 
@@ -100,12 +101,9 @@ static void give_warnings(const mldf_reader *reader) {
 
 static mldf_status take_options(const mldf_reader_options *given, mldf_reader_options *out, mldf_error *err) {
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
-    if (given) {
-        if (given->struct_bytes == 0)
-            return mldfi_fail(err, MLDF_E_ARGUMENT,
-                              "reader options without struct_bytes: use MLDF_READER_OPTIONS_INIT");
-        memcpy(&options, given, given->struct_bytes < sizeof options ? given->struct_bytes : sizeof options);
-    }
+    mldf_status status = mldfi_take_options(&options, sizeof options, "mldf_reader_options", given, err);
+    if (status < 0)
+        return status;
     *out = options;
     if ((unsigned)options.tar_index > MLDF_TAR_INDEX_IGNORE)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "reader options: no such use of an index: %d", (int)options.tar_index);

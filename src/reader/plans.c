@@ -8,6 +8,7 @@
 #include "util/buffer.h"
 #include "util/crc32c.h"
 #include "util/error.h"
+#include "util/options.h"
 
 mldf_status mldfi_reader_plans(const mldf_reader *reader, mldf_buffer *scratch, struct packing *out, size_t *count,
                                mldf_error *err) {
@@ -63,9 +64,14 @@ mldf_status mldf_reader_token_plan(const mldf_reader *reader, size_t index, mldf
     size_t count;
     if (!reader || !out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_reader_token_plan: %s is NULL", reader ? "out" : "reader");
-    mldf_status status = mldfi_reader_plans(reader, &scratch, plans, &count, err);
-    if (status >= 0 && index < count)
-        mldfi_packing_describe(reader->schema, &plans[index], out);
+    mldf_status status = mldfi_check_result("mldf_token_plan", out, err);
+    if (status == MLDF_OK)
+        status = mldfi_reader_plans(reader, &scratch, plans, &count, err);
+    if (status >= 0 && index < count) {
+        mldf_token_plan plan;
+        mldfi_packing_describe(reader->schema, &plans[index], &plan);
+        mldfi_give_result(out, &plan, sizeof plan);
+    }
     mldf_buffer_free(&scratch);
     return status < 0 ? status : index < count ? MLDF_OK : MLDF_END;
 }

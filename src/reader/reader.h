@@ -153,6 +153,8 @@ mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample
                                       mldf_buffer *scratch, mldf_value *out, mldf_error *err);
 /* Rule A1: the errors for a sample or a field that the file does not have. */
 __attribute__((cold)) mldf_status mldfi_reader_no_sample(const mldf_reader *reader, uint64_t sample, mldf_error *err);
+/* mldf_reader_info without the rule of struct_bytes: fills all of *out. */
+void mldfi_reader_info(const mldf_reader *reader, mldf_file_info *out);
 __attribute__((cold)) mldf_status mldfi_reader_no_field(const mldf_reader *reader, size_t field, mldf_error *err);
 
 /* Are the payload's bytes those of the value, and is nothing asked of all of them together? Then parts of it are read alone. */

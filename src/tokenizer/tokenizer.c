@@ -53,9 +53,11 @@ mldf_status mldf_tokenizer_open(const char *what, const mldf_tokenizer_options *
     mldf_tokenizer_options own = MLDF_TOKENIZER_OPTIONS_INIT;
     const char *argument = "";
     *out = NULL;
-    if (!what || !mldfi_take_options(&own, sizeof own, options))
-        return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "a tokenizer needs a name, and options from MLDF_TOKENIZER_OPTIONS_INIT");
+    if (!what)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a tokenizer needs a name");
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_tokenizer_options", options, err);
+    if (status < 0)
+        return status;
     const struct tokenizer_type *type = find_type(what, &argument);
     if (!type)
         return fail_unknown(what, err);
@@ -65,7 +67,7 @@ mldf_status mldf_tokenizer_open(const char *what, const mldf_tokenizer_options *
     t->type = type;
     t->options = own;
     t->info = (mldf_tokenizer_info){t->name, NULL, 0, -1, -1, -1, "text", false};
-    mldf_status status = type->open(t, argument, err);
+    status = type->open(t, argument, err);
     if (status == MLDF_OK)
         status = mldfi_tokenizer_check_info(&t->info, err);
     if (status < 0) {

@@ -268,7 +268,7 @@ static mldf_status count_samples(struct addition *a, uint64_t *out, mldf_error *
 
 static mldf_status write_field(struct addition *a, uint64_t samples, mldf_pack_result *result, mldf_error *err) {
     mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
-    mldf_write_result written = {0, 0, 0};
+    mldf_write_result written = MLDF_WRITE_RESULT_INIT;
     mldf_writer *writer;
     writing.context = a->options->context;
     writing.threads = a->options->threads;
@@ -310,29 +310,33 @@ mldf_status mldf_add_field(const char *path, const char *name, const char *sourc
     mldf_add_field_options own = MLDF_ADD_FIELD_OPTIONS_INIT;
     const mldf_add_field_options *options = &own;
     static const mldf_pack_options reading = MLDF_PACK_OPTIONS_INIT;
-    mldf_pack_result ignored;
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
+    mldf_pack_result done = MLDF_PACK_RESULT_INIT;
     mldf_error local;
-    if (!result)
-        result = &ignored;
-    memset(result, 0, sizeof *result);
-    if (!path || !name || !source || !mldfi_take_options(&own, sizeof own, given))
-        return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "add-field needs a file, a name, a source, and options from MLDF_ADD_FIELD_OPTIONS_INIT");
+    if (!path || !name || !source)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "add-field needs a file, a name and a source");
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_add_field_options", given, err);
+    if (status == MLDF_OK)
+        status = mldfi_check_result("mldf_pack_result", result, err);
+    if (status < 0)
+        return status;
     struct addition a = {.path = path, .name = name, .source = source, .options = options, .reading = reading};
     a.reading.format = options->format;
-    a.reading.writer.context = options->context;
-    a.reading.writer.progress = options->progress;
-    a.reading.writer.progress_user = options->progress_user;
+    a.reading.writer = &writing;
+    writing.context = options->context;
+    writing.progress = options->progress;
+    writing.progress_user = options->progress_user;
     a.spill.file = (struct os_file)OS_FILE_NONE;
-    mldf_status status = mldfi_feed_begin(&a.feed, &a.source, 1, &a.reading, err ? err : &local);
+    status = mldfi_feed_begin(&a.feed, &a.source, 1, &a.reading, err ? err : &local);
     a.feed.watch.now.phase = "add-field";
     if (status == MLDF_OK)
-        status = add(&a, result, err ? err : &local);
+        status = add(&a, &done, err ? err : &local);
     mldfi_converter_free(&a.converter);
     mldfi_feed_free(&a.feed);
     mldfi_spill_free(&a.spill);
     mldf_reader_close(a.reader);
     mldf_schema_free(a.schema);
     free(a.places);
+    mldfi_give_result(result, &done, sizeof done);
     return status;
 }

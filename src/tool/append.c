@@ -8,6 +8,7 @@
 
 #include "os/file.h"
 #include "tool/copy_samples.h"
+#include "tool/derive.h"
 #include "tool/pack.h"
 #include "tool/pack_source.h"
 #include "util/error.h"
@@ -88,8 +89,8 @@ static mldf_status take_profiles(struct feed *feed, const mldf_reader *reader, c
 static mldf_status append_file(struct feed *feed, const char *path, mldf_error *err) {
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
     mldf_reader *reader;
-    options.context = feed->options->writer.context;
-    options.secret = feed->options->writer.secret;
+    options.context = feed->options->writer->context;
+    options.secret = feed->options->writer->secret;
     options.verify = true;
     mldf_status status = mldf_reader_open(path, &options, &reader, err);
     if (status < 0)
@@ -149,7 +150,7 @@ static mldf_status append_sources(struct feed *feed, mldf_error *err) {
 }
 
 static mldf_status append_all(struct feed *feed, const char *path, mldf_pack_result *result, mldf_error *err) {
-    mldf_writer_options writer = feed->options->writer;
+    mldf_writer_options writer = *feed->options->writer;
     mldfi_feed_hooks(feed, &writer);
     mldf_status status = mldf_writer_open_append(path, &writer, &feed->writer, err);
     if (status < 0)
@@ -175,16 +176,18 @@ mldf_status mldf_append(const char *path, const char *const *sources, size_t sou
                         const mldf_pack_options *given, mldf_pack_result *result, mldf_error *err) {
     mldf_pack_options own = MLDF_PACK_OPTIONS_INIT;
     const mldf_pack_options *options = &own;
-    mldf_pack_result ignored;
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
+    mldf_pack_result done = MLDF_PACK_RESULT_INIT;
     struct source_list list;
     struct feed feed;
-    if (!result)
-        result = &ignored;
-    memset(result, 0, sizeof *result);
-    if (!path || !mldfi_take_options(&own, sizeof own, given) || (source_count && !sources))
-        return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "append needs a path, sources, and options from MLDF_PACK_OPTIONS_INIT");
-    mldf_status status = check_options(options, err);
+    if (!path || (source_count && !sources))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "append needs a path and sources");
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_pack_options", given, err);
+    if (status == MLDF_OK)
+        status = mldfi_take_writer(&writing, &own.writer, result, err);
+    if (status < 0)
+        return status;
+    status = check_options(options, err);
     if (status < 0)
         return status;
     status = mldfi_sources_expand(&list, sources, source_count, err);
@@ -192,9 +195,10 @@ mldf_status mldf_append(const char *path, const char *const *sources, size_t sou
         status = mldfi_feed_begin(&feed, list.paths, list.count, options, err);
         feed.watch.now.phase = "append";
         if (status == MLDF_OK)
-            status = append_all(&feed, path, result, err);
+            status = append_all(&feed, path, &done, err);
         mldfi_feed_free(&feed);
     }
     mldfi_sources_free(&list);
+    mldfi_give_result(result, &done, sizeof done);
     return status;
 }

@@ -44,7 +44,7 @@ static mldf_status index_names(struct mldf_classes *c, uint32_t list, mldf_error
         return MLDF_E_MEMORY;
     for (uint32_t i = 0; i < count; i++, at = c->json.nodes[at].next) {
         if (c->json.nodes[at].kind != MLDFI_JSON_STRING)
-            return MLDF_END;
+            return MLDF_ABSENT;
         c->nodes[c->count++] = at;
     }
     return MLDF_OK;
@@ -59,12 +59,12 @@ mldf_status mldf_classes_new(const mldf_reader *reader, size_t field, mldf_class
         return MLDF_E_MEMORY;
     mldf_status status = mldf_reader_card(reader, &c->card, err);
     if (status == MLDF_OK && c->card.size == 0)
-        status = MLDF_END;
+        status = MLDF_ABSENT;
     if (status == MLDF_OK)
         status = mldfi_json_parse(&c->json, (const char *)c->card.data, c->card.size, err);
     uint32_t list = status == MLDF_OK ? find_list(&c->json, mldf_reader_schema(reader), field) : UINT32_MAX;
     if (status == MLDF_OK)
-        status = list == UINT32_MAX ? MLDF_END : index_names(c, list, err);
+        status = list == UINT32_MAX ? MLDF_ABSENT : index_names(c, list, err);
     if (status == MLDF_OK)
         *out = c;
     else

@@ -99,9 +99,11 @@ static mldf_status look_at(const char *path, bool set, const mldf_clean_options 
 mldf_status mldf_clean(const char *folder, const mldf_clean_options *given, mldf_error *err) {
     static const char *const kinds[] = {TEMPORARY_SET, TEMPORARY_WORK};
     mldf_clean_options options = MLDF_CLEAN_OPTIONS_INIT;
-    mldf_status first = MLDF_OK;
-    if (!folder || !folder[0] || !mldfi_take_options(&options, sizeof options, given))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "clean needs a folder, and options from MLDF_CLEAN_OPTIONS_INIT");
+    if (!folder || !folder[0])
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "clean needs a folder");
+    mldf_status first = mldfi_take_options(&options, sizeof options, "mldf_clean_options", given, err);
+    if (first < 0)
+        return first;
     for (size_t kind = 0; kind < 2; kind++) {
         struct names names = {NULL, 0, 0};
         mldf_error own;

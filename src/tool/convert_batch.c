@@ -300,7 +300,7 @@ mldf_status mldfi_convert_source(struct convert *c, size_t source, mldf_error *e
     mldf_status status = mldfi_sources_reader(&c->sources, source, &reader, err);
     if (status < 0)
         return status;
-    mldfi_drop_plans(reader, c->options.writer.context);
+    mldfi_drop_plans(reader, c->options.writer->context);
     for (size_t i = 0; i < c->count; i++)
         c->from[i] = mldfi_sources_field(&c->sources, reader, c->chosen[i]);
     uint64_t samples = mldf_reader_sample_count(reader), next = 0, under_way = 0;
@@ -334,7 +334,7 @@ mldf_status mldfi_convert_source(struct convert *c, size_t source, mldf_error *e
 }
 
 mldf_status mldfi_convert_begin(struct convert *c, mldf_error *err) {
-    int threads = c->options.writer.threads < 0 ? mldfi_cpu_count() : c->options.writer.threads;
+    int threads = c->options.writer->threads < 0 ? mldfi_cpu_count() : c->options.writer->threads;
     if (threads > CONVERT_THREADS_MAX)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%d threads; at most %d are possible", threads, CONVERT_THREADS_MAX);
     c->from = mldfi_alloc_zero(c->count + 1, sizeof *c->from, err);

@@ -34,15 +34,15 @@ static mldf_status check_format_options(const mldf_convert_options *o, const cha
     const char *what = NULL;
     if (strcmp(format, "mldf") == 0)
         return MLDF_OK;
-    if (is_given(&o->writer.secret))
+    if (is_given(&o->writer->secret))
         what = "encryption";
-    else if (o->compress_count || o->writer.dictionary)
+    else if (o->compress_count || o->writer->dictionary)
         what = "compressed fields";
-    else if (o->writer.card && strncmp(format, "tar", 3) != 0)
+    else if (o->writer->card && strncmp(format, "tar", 3) != 0)
         what = "card";
-    else if (o->writer.no_checksums)
+    else if (o->writer->no_checksums)
         what = "checksums to leave out";
-    else if (o->writer.page_size && strcmp(format, "beton") != 0)
+    else if (o->writer->page_size && strcmp(format, "beton") != 0)
         what = "pages";
     return what ? mldfi_fail(err, MLDF_E_ARGUMENT, "%s has no %s: MLDF files have", format, what) : MLDF_OK;
 }
@@ -66,17 +66,17 @@ static mldf_status choose_fields(struct convert *c, mldf_error *err) {
 
 /* The chosen fields as they are in the common schema, in the chosen order. */
 static mldf_status make_schema(struct convert *c, mldf_error *err) {
-    mldf_status status = mldf_schema_new(c->options.writer.context, &c->schema, err);
+    mldf_status status = mldf_schema_new(c->options.writer->context, &c->schema, err);
     for (size_t i = 0; i < c->count && status >= 0; i++)
         status = mldfi_schema_take(c->sources.schema, c->chosen[i], c->schema, err);
     return status < 0 ? status
-                      : mldfi_apply_compress(c->options.writer.context, c->schema, c->options.compress_fields,
+                      : mldfi_apply_compress(c->options.writer->context, c->schema, c->options.compress_fields,
                                              c->options.compress_count, err);
 }
 
 static mldf_status open_sink(struct convert *c, const char *format, const char *out, mldf_error *err) {
     const mldf_convert_options *o = &c->options;
-    mldf_writer_options writer = o->writer;
+    mldf_writer_options writer = *o->writer;
     mldf_buffer card = MLDF_BUFFER_INIT;
     bool mldf = strcmp(format, "mldf") == 0, has_card = mldf || strncmp(format, "tar", 3) == 0;
     if (o->keep_secret && c->sources.encrypted && !is_given(&writer.secret) && mldf)
@@ -150,28 +150,30 @@ mldf_status mldf_convert(const char *const *sources, size_t source_count, const 
     static const mldf_convert_options defaults = MLDF_CONVERT_OPTIONS_INIT;
     struct convert c;
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
-    mldf_pack_result ignored;
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
+    mldf_pack_result done = MLDF_PACK_RESULT_INIT;
     const char *format = NULL;
     memset(&c, 0, sizeof c);
     c.sources.spool = (struct os_file)OS_FILE_NONE;
     c.options = defaults;
-    result = result ? result : &ignored;
-    memset(result, 0, sizeof *result);
-    if (!mldfi_take_options(&c.options, sizeof c.options, options))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "convert needs options from MLDF_CONVERT_OPTIONS_INIT");
-    reading.context = c.options.writer.context;
+    mldf_status status = mldfi_take_options(&c.options, sizeof c.options, "mldf_convert_options", options, err);
+    if (status == MLDF_OK)
+        status = mldfi_take_writer(&writing, &c.options.writer, result, err);
+    if (status < 0)
+        return status;
+    reading.context = writing.context;
     reading.secret = c.options.source_secret;
     reading.verify = true;
     reading.sequential = true;
     reading.token_file = c.options.token_file;
-    c.watch.progress = c.options.writer.progress;
-    c.watch.user = c.options.writer.progress_user;
+    c.watch.progress = writing.progress;
+    c.watch.user = writing.progress_user;
     c.watch.now = (mldf_progress){"convert", 0, MLDF_NONE, 0, MLDF_NONE};
-    mldf_status status = choose_format(out, c.options.format, &format, err);
+    status = choose_format(out, c.options.format, &format, err);
     if (status >= 0)
         status = check_format_options(&c.options, format, err);
     if (status >= 0 && strcmp(out, "-") != 0)
-        status = mldfi_target_check(out, c.options.writer.overwrite, err);
+        status = mldfi_target_check(out, writing.overwrite, err);
     if (status >= 0)
         status = mldfi_sources_open(&c.sources, sources, source_count, out, &reading, &c.watch, err);
     if (status >= 0)
@@ -183,7 +185,8 @@ mldf_status mldf_convert(const char *const *sources, size_t source_count, const 
     if (status >= 0 && (status = mldfi_convert_begin(&c, err)) < 0)
         c.sink->ops->abort(c.sink);
     if (status >= 0)
-        status = run(&c, result, err);
+        status = run(&c, &done, err);
     free_convert(&c);
+    mldfi_give_result(result, &done, sizeof done);
     return status;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "field/field.h"
+#include "reader/reader.h"
 #include "tool/copy_samples.h"
 #include "util/bytes.h"
 
@@ -23,7 +24,7 @@ static mldf_status has_missing(const mldf_reader *reader, size_t field, bool *ou
 
 static bool is_draft(const mldf_reader *reader) {
     mldf_file_info info;
-    mldf_reader_info(reader, &info);
+    mldfi_reader_info(reader, &info);
     return info.version_minor == 0 && strcmp(mldf_reader_format(reader), "mldf") == 0;
 }
 

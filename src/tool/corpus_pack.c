@@ -116,7 +116,7 @@ static bool is_missing(const struct corpus *corpus, size_t column) {
 static mldf_status make_fields(struct corpus_run *run, mldf_schema **out, mldf_error *err) {
     static const char along[] = "{\"along\":\"segments\"}";
     const mldf_pack_options *options = run->feed->options;
-    mldf_status status = mldf_schema_new(options->writer.context, out, err);
+    mldf_status status = mldf_schema_new(options->writer->context, out, err);
     if (status >= 0)
         status = mldfi_add_file_field(*out, "audio", run->type, options, 0, err);
     if (status >= 0 && run->segments)
@@ -130,8 +130,8 @@ static mldf_status make_fields(struct corpus_run *run, mldf_schema **out, mldf_e
                                  run->segments ? along : NULL, nullable ? MLDF_FIELD_NULLABLE : 0, err);
     }
     if (status >= 0)
-        status =
-            mldfi_apply_compress(options->writer.context, *out, options->compress_fields, options->compress_count, err);
+        status = mldfi_apply_compress(options->writer->context, *out, options->compress_fields, options->compress_count,
+                                      err);
     return status < 0 ? status : mldfi_feed_make_values(run->feed, *out, err);
 }
 
@@ -361,7 +361,7 @@ static void free_run(struct corpus_run *run) {
 mldf_status mldfi_pack_corpus(struct feed *feed, corpus_kind kind, const char *out, mldf_pack_result *result,
                               mldf_error *err) {
     struct corpus_run run = {.feed = feed};
-    const mldf_context *context = feed->options->writer.context;
+    const mldf_context *context = feed->options->writer->context;
     run.audio.kit.max_bytes = context ? context->max_decoded : 0;
     mldf_schema *schema = NULL;
     mldf_status status = MLDF_OK;
@@ -377,7 +377,7 @@ mldf_status mldfi_pack_corpus(struct feed *feed, corpus_kind kind, const char *o
         status = make_fields(&run, &schema, err);
     feed->watch.now.samples_total = run.group_count;
     if (status >= 0)
-        status = mldfi_feed_open_writer(feed, out, schema, &feed->options->writer, err);
+        status = mldfi_feed_open_writer(feed, out, schema, feed->options->writer, err);
     if (status >= 0)
         status = mldfi_feed_resume(feed, err);
     if (status >= 0)

@@ -9,6 +9,7 @@
 #include "os/target.h"
 #include "tool/copy_samples.h"
 #include "util/error.h"
+#include "util/options.h"
 
 /* ---- The schema ---------------------------------------------------------------------------------------------------- */
 
@@ -49,7 +50,7 @@ mldf_status mldfi_derive_options(const mldf_reader *reader, const mldf_schema *s
         writer->card = (const char *)card->data;
         writer->card_bytes = card->size;
     }
-    return status == MLDF_END ? MLDF_OK : status;
+    return status == MLDF_ABSENT ? MLDF_OK : status;
 }
 
 /* ---- The output ---------------------------------------------------------------------------------------------------- */
@@ -77,6 +78,13 @@ mldf_status mldfi_check_mldf_name(const char *out, mldf_error *err) {
                            format, format);
 }
 
+mldf_status mldfi_take_writer(mldf_writer_options *own, const mldf_writer_options **writer,
+                              const mldf_pack_result *result, mldf_error *err) {
+    mldf_status status = mldfi_take_options(own, sizeof *own, "mldf_writer_options", *writer, err);
+    *writer = own;
+    return status < 0 ? status : mldfi_check_result("mldf_pack_result", result, err);
+}
+
 mldf_status mldfi_check_output(const char *out, bool overwrite, mldf_error *err) {
     mldf_status status = mldfi_check_mldf_name(out, err);
     if (status == MLDF_OK && strcmp(out, "-") != 0)
@@ -92,7 +100,7 @@ mldf_status mldfi_open_output(const char *out, const mldf_schema *schema, const 
 }
 
 mldf_status mldfi_end_output(mldf_writer *writer, mldf_status status, mldf_pack_result *result, mldf_error *err) {
-    mldf_write_result written = {0, 0, 0};
+    mldf_write_result written = MLDF_WRITE_RESULT_INIT;
     if (status < 0 || !writer) {
         mldf_writer_abort(writer);
         return status;

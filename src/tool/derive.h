@@ -24,6 +24,10 @@ mldf_status mldfi_open_output(const char *out, const mldf_schema *schema, const 
                               mldf_writer **writer, mldf_error *err);
 /* Ends a writer that may be NULL: finishes it when status is MLDF_OK, else gives up. Adds to result. Returns the status. */
 mldf_status mldfi_end_output(mldf_writer *writer, mldf_status status, mldf_pack_result *result, mldf_error *err);
+/* The writer's options of a tool that makes files of others: *writer's over the defaults in *own, and *writer becomes own. Checks the place
+ * for the result as well. */
+mldf_status mldfi_take_writer(mldf_writer_options *own, const mldf_writer_options **writer,
+                              const mldf_pack_result *result, mldf_error *err);
 /* A watch for a tool's progress hook. */
 void mldfi_watch_begin(struct input_watch *watch, const mldf_writer_options *options, const char *phase,
                        uint64_t samples_total);

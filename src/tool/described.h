@@ -13,7 +13,7 @@ struct described {
 
 /* Do records of this field say what a value is, whatever the field's arguments: images, recordings? */
 bool mldfi_is_self_describing(const mldf_schema *schema, size_t field);
-/* MLDF_END when the type has nothing to say of the value. The tree is valid until the next call. */
+/* MLDF_ABSENT when the type has nothing to say of the value. The tree is valid until the next call. */
 mldf_status mldfi_describe(struct described *d, const mldf_schema *schema, size_t field, const mldf_value *value,
                            bool hash, mldf_error *err);
 void mldfi_described_free(struct described *d);

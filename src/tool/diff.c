@@ -214,12 +214,15 @@ mldf_status mldf_diff(const mldf_reader *a, const mldf_reader *b, const mldf_dif
     mldf_diff_options own = MLDF_DIFF_OPTIONS_INIT;
     struct diff d;
     memset(&d, 0, sizeof d);
-    if (!a || !b || !mldfi_take_options(&own, sizeof own, given))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "diff needs two readers, and options from MLDF_DIFF_OPTIONS_INIT");
+    if (!a || !b)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "diff needs two readers");
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_diff_options", given, err);
+    if (status < 0)
+        return status;
     d.a = a;
     d.b = b;
     d.options = &own;
-    mldf_status status = compare_files(&d, err);
+    status = compare_files(&d, err);
     if (status == MLDF_OK && !d.stop)
         status = compare_samples(&d, err);
     for (size_t i = 0; i < d.pair_count; i++) {

@@ -306,10 +306,14 @@ mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const ml
                          mldf_pack_result *result, mldf_error *err) {
     mldf_extract_options own = MLDF_EXTRACT_OPTIONS_INIT;
     struct extraction x = {.reader = reader, .options = &own, .folder = OS_FOLDER_NONE};
-    if (!reader || !folder || !mldfi_take_options(&own, sizeof own, given))
-        return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "extract needs a reader, a folder, and options from MLDF_EXTRACT_OPTIONS_INIT");
-    mldf_status status = choose_columns(&x, err);
+    if (!reader || !folder)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "extract needs a reader and a folder");
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_extract_options", given, err);
+    if (status == MLDF_OK)
+        status = mldfi_check_result("mldf_pack_result", result, err);
+    if (status < 0)
+        return status;
+    status = choose_columns(&x, err);
     if (status == MLDF_OK)
         status = mldfi_folder_begin(&x.folder, folder, x.options->overwrite, err);
     if (status == MLDF_OK)
@@ -324,7 +328,7 @@ mldf_status mldf_extract(const mldf_reader *reader, const char *folder, const ml
     mldf_buffer_free(&x.name);
     mldf_buffer_free(&x.place);
     mldf_buffer_free(&x.key_scratch);
-    if (result)
-        *result = (mldf_pack_result){status == MLDF_OK ? mldf_reader_sample_count(reader) : 0, 0, x.bytes};
+    mldf_pack_result done = {sizeof done, status == MLDF_OK ? mldf_reader_sample_count(reader) : 0, 0, x.bytes};
+    mldfi_give_result(result, &done, sizeof done);
     return status;
 }

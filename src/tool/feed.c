@@ -29,8 +29,8 @@ mldf_status mldfi_feed_begin(struct feed *feed, const char *const *sources, size
     feed->files.allow_outside = options->allow_outside;
     feed->files.warn = on_file_warning;
     feed->files.warn_user = feed;
-    feed->watch.progress = options->writer.progress;
-    feed->watch.user = options->writer.progress_user;
+    feed->watch.progress = options->writer->progress;
+    feed->watch.user = options->writer->progress_user;
     feed->watch.now.phase = "pack";
     feed->watch.now.samples_total = MLDF_NONE;
     feed->watch.now.bytes_total = MLDF_NONE;

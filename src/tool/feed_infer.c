@@ -135,7 +135,7 @@ static mldf_status make_schema(struct look *look, mldf_schema **out, mldf_error 
     const char *key = feed->options->key_column;
     size_t fields = 0;
     mldf_schema *schema;
-    mldf_status status = mldf_schema_new(feed->options->writer.context, &schema, err);
+    mldf_status status = mldf_schema_new(feed->options->writer->context, &schema, err);
     if (status < 0)
         return status;
     feed->inferred = mldfi_alloc_zero(feed->columns.count + 1, sizeof *feed->inferred, err);

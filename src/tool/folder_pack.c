@@ -215,7 +215,7 @@ static mldf_status make_fields(struct folder_run *run, mldf_schema **out, mldf_e
     if (status < 0)
         mldfi_error_path(err, run->feed->sources[run->first]);
     if (status == MLDF_OK)
-        status = mldf_schema_new(options->writer.context, out, err);
+        status = mldf_schema_new(options->writer->context, out, err);
     if (status == MLDF_OK && !run->type)
         status = mldf_schema_add(*out, run->feed->text.field, MLDF_TEXT, NULL, 0, err);
     else if (status == MLDF_OK)
@@ -228,13 +228,13 @@ static mldf_status make_fields(struct folder_run *run, mldf_schema **out, mldf_e
     if (status == MLDF_OK)
         status = mldfi_feed_icc(run->feed, *out, err);
     if (status == MLDF_OK)
-        status =
-            mldfi_apply_compress(options->writer.context, *out, options->compress_fields, options->compress_count, err);
+        status = mldfi_apply_compress(options->writer->context, *out, options->compress_fields, options->compress_count,
+                                      err);
     return status < 0 ? status : mldfi_feed_make_values(run->feed, *out, err);
 }
 
 static mldf_status open_writer(struct folder_run *run, const char *out, const mldf_schema *schema, mldf_error *err) {
-    mldf_writer_options writer = run->feed->options->writer;
+    mldf_writer_options writer = *run->feed->options->writer;
     mldf_buffer card = MLDF_BUFFER_INIT;
     mldf_status status = MLDF_OK;
     if (run->list.labelled) {

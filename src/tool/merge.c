@@ -160,7 +160,7 @@ static mldf_status copy_all(struct merge *m, mldf_writer *writer, mldf_error *er
         if (status == MLDF_OK)
             status = mldfi_copy_samples(reader, writer, m->keys, &m->watch, err);
         if (status == MLDF_OK)
-            mldfi_drop_plans(reader, m->options->writer.context);
+            mldfi_drop_plans(reader, m->options->writer->context);
         mldf_reader_close(reader);
         if (status < 0 && status != MLDF_E_CANCELLED)
             mldfi_error_path(err, m->paths[i]);
@@ -221,31 +221,34 @@ mldf_status mldf_merge(const char *const *paths, size_t path_count, const char *
                        mldf_pack_result *result, mldf_error *err) {
     mldf_merge_options own = MLDF_MERGE_OPTIONS_INIT;
     const mldf_merge_options *options = &own;
-    mldf_pack_result ignored;
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
+    mldf_pack_result done = MLDF_PACK_RESULT_INIT;
     mldf_error local;
-    if (!result)
-        result = &ignored;
     if (!err)
         err = &local;
-    memset(result, 0, sizeof *result);
-    if (!paths || !out || !mldfi_take_options(&own, sizeof own, given))
-        return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "merge needs files, a target, and options from MLDF_MERGE_OPTIONS_INIT");
+    if (!paths || !out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "merge needs files and a target");
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_merge_options", given, err);
+    if (status == MLDF_OK)
+        status = mldfi_take_writer(&writing, &own.writer, result, err);
+    if (status < 0)
+        return status;
     if (path_count == 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "no file was given");
     struct merge m = {
-        .paths = paths, .count = path_count, .options = options, .writing = options->writer, .keys_from = SIZE_MAX};
-    mldfi_watch_begin(&m.watch, &options->writer, "merge", MLDF_NONE);
+        .paths = paths, .count = path_count, .options = options, .writing = writing, .keys_from = SIZE_MAX};
+    mldfi_watch_begin(&m.watch, &writing, "merge", MLDF_NONE);
     m.first = mldfi_alloc_zero(path_count + 1, sizeof *m.first, err);
-    mldf_status status = m.first ? mldfi_check_output(out, options->writer.overwrite, err) : MLDF_E_MEMORY;
+    status = m.first ? mldfi_check_output(out, writing.overwrite, err) : MLDF_E_MEMORY;
     if (status == MLDF_OK)
         status = mldfi_sources_are_not_target(paths, path_count, out, err);
     if (status == MLDF_OK)
-        status = merge(&m, out, result, err);
+        status = merge(&m, out, &done, err);
     free(m.first);
     mldf_buffer_free(&m.card);
     mldf_buffer_free(&m.own_card);
     mldfi_icc_free(&m.icc);
     mldf_schema_free(m.schema);
+    mldfi_give_result(result, &done, sizeof done);
     return status;
 }

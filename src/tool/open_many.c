@@ -155,7 +155,7 @@ static mldf_status look_at(struct sources *s, size_t i, mldf_error *err) {
         return status;
     }
     mldf_file_info info;
-    mldf_reader_info(reader, &info);
+    mldfi_reader_info(reader, &info);
     s->encrypted =
         s->encrypted || (strcmp(mldf_reader_format(reader), "mldf") == 0 && (info.flags & FORMAT_FLAG_ENCRYPTED));
     s->samples += mldf_reader_sample_count(reader);

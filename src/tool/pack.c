@@ -97,12 +97,12 @@ static mldf_status pack_rows(struct feed *feed, const char *out, mldf_schema **s
     if (status == MLDF_OK)
         status = mldfi_feed_icc(feed, *schema, err);
     if (status == MLDF_OK)
-        status = mldfi_apply_compress(options->writer.context, *schema, options->compress_fields,
+        status = mldfi_apply_compress(options->writer->context, *schema, options->compress_fields,
                                       options->compress_count, err);
     if (status == MLDF_OK)
         status = mldfi_feed_use_schema(feed, *schema, err);
     if (status == MLDF_OK)
-        status = mldfi_feed_open_writer(feed, out, *schema, &options->writer, err);
+        status = mldfi_feed_open_writer(feed, out, *schema, options->writer, err);
     if (status == MLDF_OK)
         status = mldfi_feed_resume(feed, err);
     for (size_t i = feed->start.source; status == MLDF_OK && i < feed->source_count; i++)
@@ -188,16 +188,17 @@ mldf_status mldf_pack(const char *const *sources, size_t source_count, const cha
                       mldf_pack_result *result, mldf_error *err) {
     mldf_pack_options own = MLDF_PACK_OPTIONS_INIT;
     const mldf_pack_options *options = &own;
-    mldf_pack_result ignored;
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
+    mldf_pack_result done = MLDF_PACK_RESULT_INIT;
     struct source_list list;
-    if (!result)
-        result = &ignored;
-    memset(result, 0, sizeof *result);
-    if (!sources || !out || !mldfi_take_options(&own, sizeof own, given))
-        return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "pack needs sources, a target, and options from MLDF_PACK_OPTIONS_INIT");
-    mldf_status status =
-        mldfi_sources_begin(&list, sources, source_count, options->text_field != NULL, options->format, err);
+    if (!sources || !out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "pack needs sources and a target");
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_pack_options", given, err);
+    if (status == MLDF_OK)
+        status = mldfi_take_writer(&writing, &own.writer, result, err);
+    if (status < 0)
+        return status;
+    status = mldfi_sources_begin(&list, sources, source_count, options->text_field != NULL, options->format, err);
     if (status == MLDF_OK)
         status = mldfi_sources_are_not_target(list.paths, list.count, out, err);
     corpus_kind corpus = CORPUS_NONE;
@@ -206,12 +207,13 @@ mldf_status mldf_pack(const char *const *sources, size_t source_count, const cha
     if (status == MLDF_OK)
         status = check_options(&list, options, out, corpus, err);
     if (status == MLDF_OK)
-        status = check_target(out, options->writer.overwrite, err);
+        status = check_target(out, options->writer->overwrite, err);
     if (status == MLDF_OK)
-        status = pack_sources(&list, out, options, corpus, result, err);
-    if (status == MLDF_OK && result->written == 0 && options->warn)
-        options->warn(options->warn_user, &(mldf_skip){out, result->skipped ? "has no samples: all were skipped"
-                                                                            : "has no samples: the sources hold none"});
+        status = pack_sources(&list, out, options, corpus, &done, err);
+    if (status == MLDF_OK && done.written == 0 && options->warn)
+        options->warn(options->warn_user, &(mldf_skip){out, done.skipped ? "has no samples: all were skipped"
+                                                                         : "has no samples: the sources hold none"});
     mldfi_sources_free(&list);
+    mldfi_give_result(result, &done, sizeof done);
     return status;
 }

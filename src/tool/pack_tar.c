@@ -166,7 +166,7 @@ static mldf_status each_sample(struct tar_run *run, struct tar_group *group, siz
     if (status == MLDF_OK)
         status = mldfi_tar_input_pull(&input, mldfi_tee_pull, tee, err);
     if (status == MLDF_OK)
-        mldfi_tar_input_limit(input, mldfi_max_unpacked(run->feed->options->writer.context));
+        mldfi_tar_input_limit(input, mldfi_max_unpacked(run->feed->options->writer->context));
     if (status == MLDF_OK)
         status = mldfi_tar_group_begin(group, input, run->archive, err);
     if (input) {
@@ -222,7 +222,7 @@ static mldf_status pack_sample(struct tar_run *run, size_t source, const struct 
 }
 
 static mldf_status all_samples(struct tar_run *run, sample_fn fn, mldf_error *err) {
-    const mldf_context *context = run->feed->options->writer.context;
+    const mldf_context *context = run->feed->options->writer->context;
     uint64_t limit = context && context->max_decoded ? context->max_decoded : MEMBER_LIMIT;
     struct tar_group_options options = {
         .member_max = MEMBER_LIMIT * 256, .decoded_max = limit, .headers_only = fn == look};
@@ -267,7 +267,7 @@ static mldf_status add_by_extension(const struct tar_run *run, const struct arch
 
 static mldf_status infer_schema(struct tar_run *run, mldf_schema **out, mldf_error *err) {
     const mldf_pack_options *options = run->feed->options;
-    mldf_status status = mldf_schema_new(options->writer.context, out, err);
+    mldf_status status = mldf_schema_new(options->writer->context, out, err);
     /* No file at all: no samples, and a field because a file needs one. */
     if (status == MLDF_OK && run->field_count == 0 && run->passed_over == 0)
         return mldf_schema_add(*out, TAR_EMPTY_FIELD, MLDF_BYTES, NULL, 0, err);
@@ -305,7 +305,7 @@ static mldf_status use_about(struct tar_run *run, mldf_schema **out, mldf_error 
     if (status == MLDF_OK)
         status = all_samples(run, look, err);
     if (status == MLDF_OK)
-        status = mldf_schema_new(run->feed->options->writer.context, out, err);
+        status = mldf_schema_new(run->feed->options->writer->context, out, err);
     for (size_t i = 0; status == MLDF_OK && i < run->field_count; i++) {
         const mldf_field *field = mldf_schema_field(run->about.schema, i);
         uint16_t flags = run->fields[i].seen < run->looked ? MLDF_FIELD_NULLABLE : 0;
@@ -320,7 +320,7 @@ static mldf_status use_about(struct tar_run *run, mldf_schema **out, mldf_error 
 
 /* What the archives say of themselves: a schema counts where all have it, word for word. */
 static mldf_status read_about(struct tar_run *run, mldf_error *err) {
-    const mldf_context *context = run->feed->options->writer.context;
+    const mldf_context *context = run->feed->options->writer->context;
     mldf_status status = MLDF_OK;
     bool same = true;
     for (size_t i = run->first; status == MLDF_OK && i < run->first + run->count; i++) {
@@ -375,7 +375,7 @@ static mldf_status make_fields(struct tar_run *run, mldf_schema **out, mldf_erro
     if (status == MLDF_OK)
         status = mldfi_feed_icc(feed, *out, err);
     if (status == MLDF_OK)
-        status = mldfi_apply_compress(feed->options->writer.context, *out, feed->options->compress_fields,
+        status = mldfi_apply_compress(feed->options->writer->context, *out, feed->options->compress_fields,
                                       feed->options->compress_count, err);
     if (status < 0)
         return status;
@@ -412,7 +412,7 @@ mldf_status mldfi_pack_tars(struct feed *feed, const char *out, mldf_pack_result
     mldf_status status = begin_run(&run, feed, 0, feed->source_count, err);
     if (status == MLDF_OK)
         status = make_fields(&run, &schema, err);
-    mldf_writer_options writer = feed->options->writer;
+    mldf_writer_options writer = *feed->options->writer;
     if (status == MLDF_OK && !writer.card && run.about.card) {
         writer.card = run.about.card;
         writer.card_bytes = strlen(run.about.card);

@@ -257,9 +257,11 @@ mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_options *given,
     const mldf_plan_options *options = &own;
     struct sample_shape shape = {NULL, 0, false};
     struct region_list list = {regions, 0, 0, false};
-    if (!schema || !regions || !region_count || !mldfi_take_options(&own, sizeof own, given))
-        return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "plan needs a schema, room for regions, and options from MLDF_PLAN_OPTIONS_INIT");
+    if (!schema || !regions || !region_count)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "plan needs a schema and room for regions");
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_plan_options", given, err);
+    if (status < 0)
+        return status;
     *region_count = 0;
     uint64_t page = options->page_size;
     if (page && (!mldfi_is_power_of_two(page) || page < FORMAT_MIN_PAGE || page > FORMAT_MAX_PAGE))
@@ -268,7 +270,7 @@ mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_options *given,
                           (unsigned long long)page);
     if (schema->field_count == 0)
         return mldfi_fail(err, MLDF_E_SCHEMA, "the schema has no fields");
-    mldf_status status = shape_sample(schema, options->payload_bytes, &shape, err);
+    status = shape_sample(schema, options->payload_bytes, &shape, err);
     if (status == MLDF_OK)
         status = plan_regions(schema, options, &shape, &list, err);
     free(shape.payloads);

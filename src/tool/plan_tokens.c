@@ -185,15 +185,19 @@ static mldf_status plan_path(const char *path, const mldf_plan_tokens_options *o
 mldf_status mldf_plan_tokens(const char *path, const mldf_plan_tokens_options *given, mldf_token_plan *result,
                              mldf_error *err) {
     mldf_plan_tokens_options own = MLDF_PLAN_TOKENS_OPTIONS_INIT;
-    mldf_token_plan ignored;
+    mldf_token_plan plan = MLDF_TOKEN_PLAN_INIT;
     struct packing_rule rule;
-    if (!path || !mldfi_take_options(&own, sizeof own, given))
-        return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "plan_tokens needs a path, and options from MLDF_PLAN_TOKENS_OPTIONS_INIT");
-    result = result ? result : &ignored;
-    memset(result, 0, sizeof *result);
-    mldf_status status = make_rule(&own, &rule, err);
-    return status < 0 ? status : plan_path(path, &own, &rule, result, err);
+    if (!path)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "plan_tokens needs a path");
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_plan_tokens_options", given, err);
+    if (status == MLDF_OK)
+        status = mldfi_check_result("mldf_token_plan", result, err);
+    if (status == MLDF_OK)
+        status = make_rule(&own, &rule, err);
+    if (status == MLDF_OK)
+        status = plan_path(path, &own, &rule, &plan, err);
+    mldfi_give_result(result, &plan, sizeof plan);
+    return status;
 }
 
 /* ---- Copies -------------------------------------------------------------------------------------------------------------------------- */

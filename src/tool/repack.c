@@ -8,6 +8,7 @@
 #include "field/field.h"
 #include "os/file.h"
 #include "os/target.h"
+#include "reader/reader.h"
 #include "tool/copy_samples.h"
 #include "tool/derive.h"
 #include "tool/pack.h"
@@ -19,9 +20,9 @@
 static mldf_status make_schema(const mldf_reader *reader, const mldf_repack_options *options, mldf_schema **out,
                                mldf_error *err) {
     mldf_file_info info;
-    mldf_reader_info(reader, &info);
+    mldfi_reader_info(reader, &info);
     mldf_status status = info.version_minor == 0
-                             ? mldfi_derive_schema(reader, options->writer.context, NULL, 0, out, err)
+                             ? mldfi_derive_schema(reader, options->writer->context, NULL, 0, out, err)
                              : mldfi_schema_copy(mldf_reader_schema(reader), out, err);
     if (status < 0)
         return status;
@@ -30,13 +31,13 @@ static mldf_status make_schema(const mldf_reader *reader, const mldf_repack_opti
         field->flags = (uint16_t)(field->flags & ~MLDF_FIELD_COMPRESSED);
         field->compress_level = 0;
     }
-    return mldfi_apply_compress(options->writer.context, *out, options->compress_fields, options->compress_count, err);
+    return mldfi_apply_compress(options->writer->context, *out, options->compress_fields, options->compress_count, err);
 }
 
 /* The page size of a 1.1 file stays, unless the caller gives another. */
 static void keep_page_size(const mldf_reader *reader, mldf_writer_options *writer) {
     mldf_file_info info;
-    mldf_reader_info(reader, &info);
+    mldfi_reader_info(reader, &info);
     bool usable =
         info.page_size >= 4096 && info.page_size <= UINT64_C(1) << 31 && (info.page_size & (info.page_size - 1)) == 0;
     if (writer->page_size == 0 && info.version_minor >= 1 && usable)
@@ -75,7 +76,7 @@ static void tell_left_out(const mldf_reader *reader, const char *path, const mld
 static mldf_status repack_open(const char *path, const char *out, const struct os_file *lock,
                                const mldf_repack_options *options, mldf_pack_result *result, mldf_error *err) {
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
-    mldf_writer_options writing = options->writer;
+    mldf_writer_options writing = *options->writer;
     mldf_reader *reader;
     mldf_schema *schema = NULL;
     mldf_buffer card = MLDF_BUFFER_INIT;
@@ -112,13 +113,15 @@ mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_opt
     mldf_repack_options own = MLDF_REPACK_OPTIONS_INIT;
     const mldf_repack_options *options = &own;
     struct os_file lock = OS_FILE_NONE;
-    mldf_pack_result ignored;
-    mldf_status status = MLDF_OK;
-    if (!result)
-        result = &ignored;
-    memset(result, 0, sizeof *result);
-    if (!path || !mldfi_take_options(&own, sizeof own, given))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "repack needs a path, and options from MLDF_REPACK_OPTIONS_INIT");
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
+    mldf_pack_result done = MLDF_PACK_RESULT_INIT;
+    if (!path)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "repack needs a path");
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_repack_options", given, err);
+    if (status == MLDF_OK)
+        status = mldfi_take_writer(&writing, &own.writer, result, err);
+    if (status < 0)
+        return status;
     if (out && (status = mldfi_check_mldf_name(out, err)) < 0)
         return status;
     char *real = NULL;
@@ -132,8 +135,9 @@ mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_opt
             status = mldfi_fail_file_errno(err, errno, path, "cannot be resolved");
     }
     if (status == MLDF_OK)
-        status = repack_open(real ? real : path, out, &lock, options, result, err);
+        status = repack_open(real ? real : path, out, &lock, options, &done, err);
     free(real);
     mldfi_file_close(&lock);
+    mldfi_give_result(result, &done, sizeof done);
     return status;
 }

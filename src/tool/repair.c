@@ -13,6 +13,7 @@
 #include "util/bytes.h"
 #include "util/crc32c.h"
 #include "util/error.h"
+#include "util/options.h"
 
 static const uint8_t directory_magic[8] = {'M', 'L', 'D', 'F', 'D', 'I', 'R', 0};
 
@@ -254,7 +255,7 @@ static void advise(const struct repair *repair, const mldf_error *why, mldf_erro
 /* Header and footer are right now. What else is wrong cannot be put right in place. */
 static mldf_status look_at_the_rest(struct repair *repair, mldf_error *err) {
     mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
-    mldf_verify_result found;
+    mldf_verify_result found = MLDF_VERIFY_RESULT_INIT;
     char *action = repair->result->action;
     options.context = repair->options->context;
     options.threads = repair->options->threads;
@@ -328,17 +329,19 @@ static mldf_status repair_in_place(const char *path, const mldf_repair_options *
 mldf_status mldf_repair(const char *path, const char *out, const mldf_repair_options *given, mldf_repair_result *result,
                         mldf_error *err) {
     mldf_repair_options options = MLDF_REPAIR_OPTIONS_INIT;
-    mldf_repair_result unused;
-    if (!path || (given && given->struct_bytes == 0))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "repair needs a path, and options from MLDF_REPAIR_OPTIONS_INIT");
-    if (given)
-        memcpy(&options, given, given->struct_bytes < sizeof options ? given->struct_bytes : sizeof options);
-    result = result ? result : &unused;
-    memset(result, 0, sizeof *result);
-    mldf_status status = out ? mldfi_check_mldf_name(out, err) : MLDF_OK;
+    mldf_repair_result done = MLDF_REPAIR_RESULT_INIT;
+    if (!path)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "repair needs a path");
+    mldf_status status = mldfi_take_options(&options, sizeof options, "mldf_repair_options", given, err);
+    if (status == MLDF_OK)
+        status = mldfi_check_result("mldf_repair_result", result, err);
+    if (status == MLDF_OK && out)
+        status = mldfi_check_mldf_name(out, err);
     if (status == MLDF_OK && out)
         status = mldfi_source_is_not_target(path, out, err);
     if (status < 0)
         return status;
-    return out ? mldfi_repair_into(path, out, &options, result, err) : repair_in_place(path, &options, result, err);
+    status = out ? mldfi_repair_into(path, out, &options, &done, err) : repair_in_place(path, &options, &done, err);
+    mldfi_give_result(result, &done, sizeof done);
+    return status;
 }

@@ -161,7 +161,7 @@ static mldf_status rescue_samples(struct rescue *rescue, const char *out, mldf_e
     size_t fields = rescue->reader->schema->field_count;
     mldf_value *values = mldfi_alloc_zero(fields, sizeof *values, err);
     mldf_buffer *scratch = mldfi_alloc_zero(fields + 1, sizeof *scratch, err), card = MLDF_BUFFER_INIT;
-    mldf_write_result written = {0};
+    mldf_write_result written = MLDF_WRITE_RESULT_INIT;
     mldf_status status = values && scratch ? mldfi_repair_sections(rescue, err) : MLDF_E_MEMORY;
     if (status >= 0)
         status = make_schema(rescue, err);

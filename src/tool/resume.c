@@ -74,5 +74,5 @@ mldf_status mldfi_feed_checkpoint(struct feed *feed, size_t source, bool now, ml
     encode(&point, bytes);
     mldf_status status = mldf_writer_checkpoint(feed->writer, bytes, sizeof bytes, err);
     feed->last_checkpoint = mldfi_time();
-    return status == MLDF_END ? MLDF_OK : status;
+    return status == MLDF_AGAIN ? MLDF_OK : status;
 }

@@ -132,7 +132,7 @@ mldf_status mldfi_feed_first_error(struct feed *feed, mldf_status status, mldf_e
 }
 
 mldf_status mldfi_feed_end(struct feed *feed, mldf_status status, mldf_pack_result *result, mldf_error *err) {
-    mldf_write_result written = {0, 0, 0};
+    mldf_write_result written = MLDF_WRITE_RESULT_INIT;
     if (!feed->writer)
         return status;
     if (status < 0) {

@@ -105,15 +105,17 @@ mldf_status mldf_select(const mldf_reader *reader, const char *out, const mldf_s
                         mldf_pack_result *result, mldf_error *err) {
     mldf_select_options own = MLDF_SELECT_OPTIONS_INIT;
     const mldf_select_options *options = &own;
-    mldf_pack_result ignored;
-    if (!result)
-        result = &ignored;
-    memset(result, 0, sizeof *result);
-    if (!reader || !out || !mldfi_take_options(&own, sizeof own, given))
-        return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "select needs a reader, a target, and options from MLDF_SELECT_OPTIONS_INIT");
-    struct selection s = {.reader = reader, .options = options, .writing = options->writer};
-    mldf_status status = mldfi_check_output(out, options->writer.overwrite, err);
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
+    mldf_pack_result done = MLDF_PACK_RESULT_INIT;
+    if (!reader || !out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "select needs a reader and a target");
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_select_options", given, err);
+    if (status == MLDF_OK)
+        status = mldfi_take_writer(&writing, &own.writer, result, err);
+    if (status < 0)
+        return status;
+    struct selection s = {.reader = reader, .options = options, .writing = writing};
+    status = mldfi_check_output(out, writing.overwrite, err);
     if (status == MLDF_OK)
         status = mldfi_reader_is_not_target(reader, out, err);
     if (status == MLDF_OK)
@@ -127,11 +129,12 @@ mldf_status mldf_select(const mldf_reader *reader, const char *out, const mldf_s
             status = mldfi_keep_plans(reader, s.copier.writer, err);
         else if (status == MLDF_OK)
             mldfi_drop_plans(reader, s.writing.context);
-        status = mldfi_end_output(s.copier.writer, status, result, err);
+        status = mldfi_end_output(s.copier.writer, status, &done, err);
     }
     mldfi_copier_end(&s.copier);
     mldfi_where_free(s.where);
     mldf_schema_free(s.schema);
     mldf_buffer_free(&s.card);
+    mldfi_give_result(result, &done, sizeof done);
     return status;
 }

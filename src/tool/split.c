@@ -151,7 +151,7 @@ static mldf_status open_part(struct split *s, mldf_error *err) {
 
 /* Finishes the writer that is open, or gives it up. */
 static mldf_status close_part(struct split *s, mldf_status status, mldf_error *err) {
-    mldf_pack_result result = {0, 0, 0};
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_writer *writer = s->copier.writer;
     if (!writer)
         return status;
@@ -254,7 +254,7 @@ static mldf_status measured_sample(struct split *s, struct size_meter *meter, ui
 static mldf_status split_by_bytes(struct split *s, mldf_error *err) {
     struct size_meter meter;
     uint64_t samples = mldf_reader_sample_count(s->reader);
-    if (s->options->writer.dictionary)
+    if (s->options->writer->dictionary)
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "what a dictionary saves is not known before: not with a size in bytes");
     s->writing.dictionary = false; /* though the source has one */
@@ -319,24 +319,26 @@ mldf_status mldf_split(const mldf_reader *reader, const char *pattern, const mld
                        mldf_pack_result *result, mldf_error *err) {
     mldf_split_options own = MLDF_SPLIT_OPTIONS_INIT;
     const mldf_split_options *options = &own;
-    mldf_pack_result ignored;
-    if (!result)
-        result = &ignored;
-    memset(result, 0, sizeof *result);
-    if (!reader || !pattern || !mldfi_take_options(&own, sizeof own, given))
-        return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "split needs a reader, a pattern, and options from MLDF_SPLIT_OPTIONS_INIT");
-    mldf_status status = check_options(options, err);
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
+    mldf_pack_result done = MLDF_PACK_RESULT_INIT;
+    if (!reader || !pattern)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "split needs a reader and a pattern");
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_split_options", given, err);
+    if (status == MLDF_OK)
+        status = mldfi_take_writer(&writing, &own.writer, result, err);
+    if (status < 0)
+        return status;
+    status = check_options(options, err);
     if (status < 0)
         return status;
     struct split s = {
-        .reader = reader, .pattern = pattern, .options = options, .writing = options->writer, .set = PUBLISH_SET_NONE};
+        .reader = reader, .pattern = pattern, .options = options, .writing = writing, .set = PUBLISH_SET_NONE};
     mldfi_watch_begin(&s.watch, &s.writing, "split", mldf_reader_sample_count(reader));
     status = split(&s, err);
     for (size_t i = 0; status == MLDF_OK && i < s.set.count; i++) {
         mldf_part part = {s.set.items[i].target, s.made[i].samples, s.made[i].bytes};
-        result->written += part.samples;
-        result->bytes += part.bytes;
+        done.written += part.samples;
+        done.bytes += part.bytes;
         if (options->part)
             options->part(options->part_user, &part);
     }
@@ -346,5 +348,6 @@ mldf_status mldf_split(const mldf_reader *reader, const char *pattern, const mld
     mldf_buffer_free(&s.card);
     mldf_buffer_free(&s.name);
     free(s.made);
+    mldfi_give_result(result, &done, sizeof done);
     return status;
 }

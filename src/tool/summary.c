@@ -192,7 +192,7 @@ static mldf_status add_measures(struct field_gather *f, const mldf_schema *schem
     double number, samples, rate;
     mldf_status status = mldfi_describe(&f->described, schema, index, value, false, err);
     if (status != MLDF_OK)
-        return status == MLDF_END ? MLDF_OK : status;
+        return status == MLDF_ABSENT ? MLDF_OK : status;
     for (uint32_t i = mldfi_json_first(json, 0); status >= 0 && i < json->nodes[0].next; i = json->nodes[i].next) {
         const struct json_node *node = &json->nodes[i];
         if (mldfi_json_double(json, i, &number) && !(node->key_bytes == 5 && memcmp(node->key, "bytes", 5) == 0))
@@ -378,8 +378,11 @@ static mldf_status begin_members(struct field_gather *f, const mldf_schema *sche
 mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summary_options *given, mldf_summary **out,
                              mldf_error *err) {
     mldf_summary_options own = MLDF_SUMMARY_OPTIONS_INIT;
-    if (!reader || !out || !mldfi_take_options(&own, sizeof own, given))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "a summary needs a reader, and options from MLDF_SUMMARY_OPTIONS_INIT");
+    if (!reader || !out)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a summary needs a reader");
+    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_summary_options", given, err);
+    if (status < 0)
+        return status;
     size_t count = mldf_schema_field_count(mldf_reader_schema(reader));
     struct mldf_summary *s = mldfi_alloc_zero(1, sizeof *s, err);
     *out = NULL;
@@ -388,7 +391,7 @@ mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summary_optio
     s->reader = reader;
     s->fields = mldfi_alloc_zero(count + 1, sizeof *s->fields, err);
     s->count = s->fields ? count : 0;
-    mldf_status status = s->fields ? MLDF_OK : MLDF_E_MEMORY;
+    status = s->fields ? MLDF_OK : MLDF_E_MEMORY;
     for (size_t i = 0; status == MLDF_OK && i < s->count; i++) {
         status = begin_members(&s->fields[i], mldf_reader_schema(reader), i, err);
         uint16_t type = mldf_schema_field(mldf_reader_schema(reader), i)->type_id;

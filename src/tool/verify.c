@@ -11,6 +11,7 @@
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/options.h"
 
 /* ---- Reports and progress ------------------------------------------------------------------------------------------- */
 
@@ -211,13 +212,17 @@ static mldf_status verify_file(struct verify *verify, const char *path, mldf_err
 mldf_status mldf_verify(const char *path, const mldf_verify_options *options, mldf_verify_result *result,
                         mldf_error *err) {
     struct verify verify = {.options = MLDF_VERIFY_OPTIONS_INIT};
-    mldf_verify_result unused;
-    if (!path || (options && options->struct_bytes == 0))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "verify needs a path, and options from MLDF_VERIFY_OPTIONS_INIT");
-    if (options)
-        memcpy(&verify.options, options,
-               options->struct_bytes < sizeof verify.options ? options->struct_bytes : sizeof verify.options);
-    verify.result = result ? result : &unused;
-    memset(verify.result, 0, sizeof *verify.result);
-    return verify_file(&verify, path, err);
+    mldf_verify_result found = MLDF_VERIFY_RESULT_INIT;
+    if (!path)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "verify needs a path");
+    mldf_status status =
+        mldfi_take_options(&verify.options, sizeof verify.options, "mldf_verify_options", options, err);
+    if (status == MLDF_OK)
+        status = mldfi_check_result("mldf_verify_result", result, err);
+    if (status < 0)
+        return status;
+    verify.result = &found;
+    status = verify_file(&verify, path, err);
+    mldfi_give_result(result, &found, sizeof found);
+    return status;
 }

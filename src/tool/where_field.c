@@ -119,15 +119,15 @@ static mldf_status list_members(struct parser *p, const struct where_node *node,
     struct described d = {0};
     mldf_buffer scratch = MLDF_BUFFER_INIT;
     uint64_t count = mldf_reader_sample_count(p->where->reader);
-    mldf_status status = MLDF_END;
+    mldf_status status = MLDF_ABSENT;
     size_t used = 0;
     room[0] = 0;
-    for (uint64_t i = 0; i < count && i < 16 && status == MLDF_END; i++) {
+    for (uint64_t i = 0; i < count && i < 16 && status == MLDF_ABSENT; i++) {
         mldf_value value;
         if (mldf_reader_get(p->where->reader, i, field, &scratch, &value, NULL) == MLDF_OK)
             status = mldfi_describe(&d, schema, field, &value, false, p->err);
     }
-    *found = status == MLDF_END && mldfi_is_self_describing(schema, field); /* no value to ask */
+    *found = status == MLDF_ABSENT && mldfi_is_self_describing(schema, field); /* no value to ask */
     for (uint32_t i = 1; status == MLDF_OK && i < d.json.nodes[0].next; i = d.json.nodes[i].next) {
         const struct json_node *member = &d.json.nodes[i];
         const char *name = step_of(p->where, node, 0)->name;
@@ -193,8 +193,8 @@ mldf_status mldfi_where_resolve(struct parser *p, const char *name, size_t at, s
     size_t field = 0, taken = 0;
     mldf_error why;
     if (!find_field(w, name, first, &field, &taken)) {
-        mldf_schema_find(mldf_reader_schema(w->reader), name, &field, &why);
-        return mldfi_where_fail(p->lexer.text, at, p->err, MLDF_E_NO_FIELD, "%s", why.message);
+        mldf_status found = mldf_schema_find(mldf_reader_schema(w->reader), name, &field, &why);
+        return mldfi_where_fail(p->lexer.text, at, p->err, MLDF_E_NO_FIELD, "%s", found < 0 ? why.message : name);
     }
     mldf_status status = mldfi_where_new(p, OP_FIELD, TYPE_ANY, at, out);
     if (status < 0)
@@ -435,7 +435,7 @@ static mldf_status described_value(struct where *w, struct where_slot *slot, con
         mldf_status status =
             mldfi_describe(&slot->described, mldf_reader_schema(w->reader), slot->field, &slot->value, hash, err);
         if (status != MLDF_OK)
-            return status == MLDF_END ? MLDF_OK : status;
+            return status == MLDF_ABSENT ? MLDF_OK : status;
         slot->parsed = true;
         slot->hashed = hash;
     }

@@ -79,7 +79,7 @@ static mldf_status name_to_label(struct parser *p, uint32_t field, uint32_t text
         return MLDF_OK;
     mldf_status status = mldf_classes_new(p->where->reader, p->where->slots[f->slot].field, &classes, p->err);
     if (status != MLDF_OK)
-        return status == MLDF_END ? MLDF_OK : status;
+        return status == MLDF_ABSENT ? MLDF_OK : status;
     *done = mldf_classes_find(classes, t->value.data, (size_t)t->value.bytes, &number);
     size_t first_bytes = 0;
     const char *first = mldf_classes_name(classes, 0, &first_bytes);

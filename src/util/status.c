@@ -61,6 +61,7 @@ const char *mldf_status_name(mldf_status status) {
     } names[] = {
         {MLDF_OK, "ok"},
         {MLDF_END, "end"},
+        {MLDF_ABSENT, "absent"},
         {MLDF_AGAIN, "again"},
         {MLDF_E_ARGUMENT, "argument"},
         {MLDF_E_STATE, "state"},

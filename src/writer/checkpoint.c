@@ -173,7 +173,7 @@ static mldf_status checkpoint(mldf_writer *writer, const void *position, size_t 
         return mldfi_fail(err, MLDF_E_LIMIT, "a position of %zu bytes; at most %d are kept", position_bytes,
                           POSITION_MAX);
     if (writer->dictionary_pending)
-        return MLDF_END;
+        return MLDF_AGAIN;
     /* A cancelled writer is still sound up to its last finished job: drain without looking at the cancel. */
     bool cancelled = atomic_exchange(&writer->cancelled, false);
     mldf_status st = mldfi_drain(writer, err);

@@ -16,7 +16,10 @@
 /* ---- Arguments ------------------------------------------------------------------------------------------------------------ */
 
 static mldf_status take_options(mldf_tokenize_options *own, const mldf_tokenize_options *given, mldf_error *err) {
-    if (!given || !mldfi_take_options(own, sizeof *own, given) || !own->tokenizer)
+    mldf_status status = mldfi_take_options(own, sizeof *own, "mldf_tokenize_options", given, err);
+    if (status < 0)
+        return status;
+    if (!own->tokenizer)
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "tokenizing needs a tokenizer, and options from MLDF_TOKENIZE_OPTIONS_INIT");
     const mldf_tokenizer_info *info = mldf_tokenizer_describe(own->tokenizer);

@@ -10,6 +10,7 @@
 #include "util/bytes.h"
 #include "util/error.h"
 #include "util/json.h"
+#include "util/options.h"
 #include "writer/field_writer.h"
 #include "writer/settle.h"
 #include "writer/writer.h"
@@ -20,12 +21,9 @@ static const mldf_writer_options default_options = MLDF_WRITER_OPTIONS_INIT;
 
 static mldf_status take_options(const mldf_writer_options *given, mldf_writer_options *out, mldf_error *err) {
     *out = default_options;
-    if (!given)
-        return MLDF_OK;
-    if (given->struct_bytes == 0 || given->struct_bytes > sizeof *out)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "options of %zu bytes; initialise them with MLDF_WRITER_OPTIONS_INIT",
-                          given->struct_bytes);
-    memcpy(out, given, given->struct_bytes);
+    mldf_status status = mldfi_take_options(out, sizeof *out, "mldf_writer_options", given, err);
+    if (status < 0)
+        return status;
     if (out->page_size && (!mldfi_is_power_of_two(out->page_size) || out->page_size < FORMAT_MIN_PAGE ||
                            out->page_size > FORMAT_MAX_PAGE))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
@@ -435,7 +433,12 @@ static void report_fields(const mldf_writer *writer) {
 }
 
 mldf_status mldf_writer_finish(mldf_writer *writer, mldf_write_result *result, mldf_error *err) {
-    mldf_status st = mldfi_resume_note(writer, finish(writer, result, err), err);
+    mldf_write_result done = MLDF_WRITE_RESULT_INIT;
+    mldf_status st = mldfi_check_result("mldf_write_result", result, err);
+    if (st >= 0)
+        st = mldfi_resume_note(writer, finish(writer, &done, err), err);
+    if (st >= 0)
+        mldfi_give_result(result, &done, sizeof done);
     if (st >= 0)
         report_fields(writer);
     mldf_writer_abort(writer); /* frees; removes only what is not finished */

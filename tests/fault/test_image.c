@@ -33,7 +33,7 @@ static mldf_status do_decode(mldf_error *err) {
 static mldf_status do_profile(mldf_error *err) {
     mldf_buffer out = MLDF_BUFFER_INIT;
     mldf_status status = mldf_image_icc(file, file_bytes, &out, err);
-    CHECK(status < 0 || status == MLDF_OK); /* MLDF_END would be: there is none */
+    CHECK(status < 0 || status == MLDF_OK); /* MLDF_ABSENT would be: there is none */
     mldf_buffer_free(&out);
     return status;
 }

@@ -131,7 +131,7 @@ static void a_loader_skips_what_is_beyond_the_limit(void) {
     mldf_loader_options loading = MLDF_LOADER_OPTIONS_INIT;
     mldf_loader *loader = NULL;
     mldf_reader *reader = NULL;
-    mldf_bad_sample bad;
+    mldf_bad_sample bad = MLDF_BAD_SAMPLE_INIT;
     mldf_batch *batch;
     mldf_error err;
     size_t bytes;
@@ -158,7 +158,7 @@ static void a_loader_skips_what_is_beyond_the_limit(void) {
 /* A sample that is whole is not lost for a limit. */
 static void repair_does_not_drop_what_is_beyond_the_limit(void) {
     mldf_repair_options options = MLDF_REPAIR_OPTIONS_INIT;
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_context *context;
     mldf_error err;
     char path[512], out[512];
@@ -241,6 +241,7 @@ static void an_archive_is_not_unpacked_beyond_its_limit(void) {
 /* A member of a compressed archive is held in memory while it is packed. */
 static void a_member_beyond_the_limit_is_not_packed(void) {
     static const uint8_t zeros[3 * MIB];
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_pack_options options = MLDF_PACK_OPTIONS_INIT;
     struct tar_writer *writer;
     mldf_context *context;
@@ -255,9 +256,10 @@ static void a_member_beyond_the_limit_is_not_packed(void) {
     CHECK_OK(mldfi_tar_writer_finish(writer, &err), &err);
     mldfi_tar_writer_free(writer);
     CHECK_OK(mldf_context_new(&context, &err), &err);
-    options.writer.context = context;
-    options.writer.threads = 0;
-    options.writer.overwrite = true;
+    options.writer = &writing;
+    writing.context = context;
+    writing.threads = 0;
+    writing.overwrite = true;
     CHECK_OK(mldf_pack(&source, 1, out, &options, NULL, &err), &err);
     mldf_context_set_max_decoded(context, 2 * MIB);
     CHECK_STATUS(MLDF_E_LIMIT, mldf_pack(&source, 1, out, &options, NULL, &err), &err);

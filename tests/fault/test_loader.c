@@ -397,20 +397,20 @@ static void a_cancel_ends_a_count_and_what_was_counted_is_not_counted_again(void
     held = true;
     struct cancel cancel = {loader, true};
     CHECK_EQ_INT(0, pthread_create(&thread, NULL, cancel_soon, &cancel));
-    CHECK_STATUS(MLDF_E_CANCELLED, mldf_loader_count_batches(loader, 0, -1, &want, &err), &err);
+    CHECK_STATUS(MLDF_E_CANCELLED, mldf_loader_batch_count(loader, 0, -1, &want, &err), &err);
     pthread_join(thread, NULL);
     calm();
     CHECK_OK(mldf_loader_begin(loader, 0, 0, &err), &err);
-    CHECK_OK(mldf_loader_count_batches(loader, 0, -1, &want, &err), &err);
+    CHECK_OK(mldf_loader_batch_count(loader, 0, -1, &want, &err), &err);
     CHECK(!none_seen());
     calm();
-    CHECK_OK(mldf_loader_count_batches(loader, 0, -1, &got, &err), &err);
+    CHECK_OK(mldf_loader_batch_count(loader, 0, -1, &got, &err), &err);
     CHECK_EQ_U64(want, got);
     CHECK(none_seen());
     broken_every = 16; /* a count that failed is not remembered */
-    CHECK_STATUS(MLDF_E_IO, mldf_loader_count_batches(loader, 1, -1, &got, &err), &err);
+    CHECK_STATUS(MLDF_E_IO, mldf_loader_batch_count(loader, 1, -1, &got, &err), &err);
     calm();
-    CHECK_OK(mldf_loader_count_batches(loader, 0, -1, &got, &err), &err);
+    CHECK_OK(mldf_loader_batch_count(loader, 0, -1, &got, &err), &err);
     CHECK_EQ_U64(want, got);
     CHECK(!none_seen());
     mldf_loader_free(loader);
@@ -449,7 +449,7 @@ static void many_short_epochs_end_anywhere(void) {
                 if (check_rand_below(&dice, 30) == 0)
                     mldf_loader_cancel(loader);
             }
-            mldf_loader_stats stats;
+            mldf_loader_stats stats = MLDF_LOADER_STATS_INIT;
             CHECK_OK(mldf_loader_get_stats(loader, &stats, &err), &err);
         }
         mldf_loader_free(loader);
@@ -488,7 +488,7 @@ static void batches_are_released_on_other_threads(void) {
 static int child(mldf_loader *loader, mldf_batch *batch, const uint8_t digest[16]) {
     mldf_error err;
     mldf_batch *other;
-    mldf_loader_stats stats;
+    mldf_loader_stats stats = MLDF_LOADER_STATS_INIT;
     mldf_buffer text = MLDF_BUFFER_INIT;
     uint8_t own[16];
     int wrong = 0;

@@ -51,7 +51,7 @@ static mldf_status do_read(struct scene *scene, mldf_error *err) {
 
 static mldf_status do_verify(struct scene *scene, mldf_error *err) {
     mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
-    mldf_verify_result result;
+    mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
     options.deep = true;
     options.threads = 0;
     options.secret = scene->options.secret;
@@ -99,7 +99,7 @@ static mldf_status do_merge(struct scene *scene, mldf_error *err) {
     const char *path = scene->path;
     char out[512];
     snprintf(out, sizeof out, "%s/s.mldf", check_tmpdir());
-    options.writer = scene->options;
+    options.writer = &scene->options;
     options.source_secret = scene->options.secret;
     mldf_status st = mldf_merge(&path, 1, out, &options, NULL, err);
     CHECK_EQ_INT(st >= 0, access(out, F_OK) == 0);
@@ -125,7 +125,7 @@ static mldf_status do_derive(struct scene *scene, mldf_error *err) {
     mldf_status st = mldf_reader_open(scene->path, &reading, &r, err);
     if (st < 0)
         return st;
-    selecting.writer = splitting.writer = scene->options;
+    selecting.writer = splitting.writer = &scene->options;
     selecting.where = "contains(lower(key), 'n') or len(key) in [1, -2, 3] and not (index % 2 == 0.5)";
     splitting.fractions = fractions;
     splitting.fraction_count = 2;

@@ -77,17 +77,19 @@ static void make_recordings(void) {
 /* ---- Packing --------------------------------------------------------------------------------------------------------------- */
 
 static void each_failing(const char *source, const char *column, uint64_t samples, bool skip) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_pack_options options = MLDF_PACK_OPTIONS_INIT;
     long n = 1;
-    options.writer.threads = 0;
-    options.writer.check_values = true;
+    options.writer = &writing;
+    writing.threads = 0;
+    writing.check_values = true;
     if (source != recordings && source != wavs)
         options.image_arguments = "{\"encode\":\"jpeg\",\"max_resolution\":6}";
     options.skip_bad_rows = skip;
     options.file_columns = &column;
     options.file_column_count = column != NULL;
     for (bool ran_out = false; !ran_out && n < 20000; n++) {
-        mldf_pack_result result = {0, 0, 0};
+        mldf_pack_result result = MLDF_PACK_RESULT_INIT;
         mldf_error err;
         atomic_store(&countdown, n);
         mldf_status status = mldf_pack(&source, 1, out, &options, &result, &err);

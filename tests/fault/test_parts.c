@@ -119,7 +119,7 @@ static void run_epochs(const mldf_reader *reader, bool counted, unsigned epochs,
     static const char text[] = "a = clip.fast; b = clip.slow; a, b: window(seconds=0.4, at=random, short=pad);"
                                "c = clip.fast: window(samples=3000, start=9000, short=pad)";
     mldf_loader_options options = files_options(text, 1, 0);
-    mldf_loader_stats stats = {0};
+    mldf_loader_stats stats = MLDF_LOADER_STATS_INIT;
     mldf_loader *loader;
     mldf_error err;
     uint64_t united = 0;

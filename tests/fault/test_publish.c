@@ -237,9 +237,11 @@ static mldf_status repair_out(mldf_error *err) {
     return mldf_repair(source, target, &options, NULL, err);
 }
 static mldf_status repack(mldf_error *err) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_repack_options options = MLDF_REPACK_OPTIONS_INIT;
-    options.writer.overwrite = overwrite;
-    options.writer.threads = 0;
+    options.writer = &writing;
+    writing.overwrite = overwrite;
+    writing.threads = 0;
     return mldf_repack(source, target, &options, NULL, err);
 }
 
@@ -251,6 +253,7 @@ static void make_old_parts(void) {
     }
 }
 static mldf_status split(mldf_error *err) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_split_options options = MLDF_SPLIT_OPTIONS_INIT;
     mldf_reader *reader;
     char pattern[720];
@@ -258,8 +261,9 @@ static mldf_status split(mldf_error *err) {
     if (status < 0)
         return status;
     snprintf(pattern, sizeof pattern, "%s/part-{}.mldf", folder);
-    options.writer.overwrite = overwrite;
-    options.writer.threads = 0;
+    options.writer = &writing;
+    writing.overwrite = overwrite;
+    writing.threads = 0;
     options.count = (data.samples + 2) / 3;
     status = mldf_split(reader, pattern, &options, NULL, err);
     mldf_reader_close(reader);

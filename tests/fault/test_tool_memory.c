@@ -80,14 +80,16 @@ static void with_each_failing(mldf_status (*run)(mldf_error *err), void (*after)
 /* ---- convert ---------------------------------------------------------------------------------------------------------------- */
 
 static size_t files_before;
-static mldf_pack_result result;
+static mldf_pack_result result = MLDF_PACK_RESULT_INIT;
 static const char *format;
 static bool skipping;
 
 static mldf_status convert_once(mldf_error *err) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_convert_options options = MLDF_CONVERT_OPTIONS_INIT;
     const char *source = target;
-    options.writer.threads = 0;
+    options.writer = &writing;
+    writing.threads = 0;
     options.format = format;
     options.drop_fields = true;
     options.skip_bad_samples = skipping;
@@ -120,8 +122,10 @@ static size_t old_bytes;
 static const char *source;
 
 static mldf_status append_once(mldf_error *err) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_pack_options options = MLDF_PACK_OPTIONS_INIT;
-    options.writer.threads = 0;
+    options.writer = &writing;
+    writing.threads = 0;
     return mldf_append(out, &source, 1, &options, NULL, err);
 }
 
@@ -147,6 +151,7 @@ static void append_with_each_failing(const char *file, const char *from) {
 
 /* Files without keys, so that the same samples may come again. */
 static void appending_without_memory(void) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_convert_options convert = MLDF_CONVERT_OPTIONS_INIT;
     mldf_pack_options pack = MLDF_PACK_OPTIONS_INIT;
     const char *from = target, *tar = archive, *fields[] = {"image", "label"};
@@ -159,8 +164,9 @@ static void appending_without_memory(void) {
     convert.field_count = 2;
     REQUIRE_OK(mldf_convert(&from, 1, tbl, &convert, NULL, &err), &err); /* .beton: the keys are gone */
     from = tbl;
-    convert.writer.card = "{\"classes\":[\"a\",\"b\",\"c\"]}";
-    convert.writer.card_bytes = strlen(convert.writer.card);
+    convert.writer = &writing;
+    writing.card = "{\"classes\":[\"a\",\"b\",\"c\"]}";
+    writing.card_bytes = strlen(writing.card);
     REQUIRE_OK(mldf_convert(&from, 1, nokeys, &convert, NULL, &err), &err);
     append_with_each_failing(nokeys, folder);
     append_with_each_failing(nokeys, tbl);
@@ -227,7 +233,7 @@ static char images[600];
 
 static mldf_status verify_once(mldf_error *err) {
     mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
-    mldf_verify_result found;
+    mldf_verify_result found = MLDF_VERIFY_RESULT_INIT;
     options.deep = true;
     options.threads = 0;
     mldf_status status = mldf_verify(images, &options, &found, err);

@@ -121,12 +121,12 @@ static void own(struct owner *map, uint64_t at, uint64_t bytes, struct owner own
 /* Who owns each byte of a whole file. */
 static struct owner *map_file(const uint8_t *data, size_t bytes) {
     struct owner *map = calloc(bytes, sizeof *map);
-    mldf_file_info info;
+    mldf_file_info info = MLDF_FILE_INFO_INIT;
     mldf_reader *r;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
     if (!map || mldf_reader_open_memory(data, bytes, NULL, &r, NULL) < 0)
         exit(3);
-    mldf_reader_info(r, &info);
+    CHECK_OK(mldf_reader_info(r, &info, NULL), NULL);
     own(map, 0, 9, (struct owner){.kind = 1});
     own(map, 9, 64, (struct owner){.kind = 5});
     own(map, info.descriptor_ptr, info.descriptor_bytes, (struct owner){.kind = 1});
@@ -240,7 +240,7 @@ static void verify_finds_every_flip_outside_padding(void) {
                     continue;
                 uint8_t flipped = data[at] ^ (uint8_t)(1u << bit);
                 mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
-                mldf_verify_result result;
+                mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
                 struct found found = {.count = 0};
                 options.threads = 0;
                 options.problem = note;

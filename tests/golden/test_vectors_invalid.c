@@ -106,7 +106,7 @@ static void note(void *user, const mldf_error *problem) {
 
 static void check_verify(const struct invalid *v, int threads) {
     mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
-    mldf_verify_result result;
+    mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
     struct seen seen = {.count = 0};
     mldf_error err;
     options.deep = golden_true(v->json, v->at, "deep") || strcmp(v->when, "access") == 0;

@@ -260,7 +260,7 @@ static void check_card(const struct valid *v, const mldf_reader *r) {
     mldf_buffer got = MLDF_BUFFER_INIT;
     mldf_error err;
     if (json->nodes[card].kind == MLDFI_JSON_NULL) {
-        CHECK_STATUS(MLDF_END, mldf_reader_card(r, &got, &err), &err);
+        CHECK_STATUS(MLDF_ABSENT, mldf_reader_card(r, &got, &err), &err);
     } else {
         CHECK_OK(mldf_reader_card(r, &got, &err), &err);
         mldf_value card_text = {.data = got.data, .bytes = got.size};
@@ -301,8 +301,8 @@ static void check_many(const struct valid *v, const mldf_reader *r) {
 static void check_file(const struct valid *v, const mldf_reader *r) {
     const struct json *json = &v->want.tree;
     char version[16], want[16];
-    mldf_file_info info;
-    mldf_reader_info(r, &info);
+    mldf_file_info info = MLDF_FILE_INFO_INIT;
+    CHECK_OK(mldf_reader_info(r, &info, NULL), NULL);
     snprintf(version, sizeof version, "%u.%u", info.version_major, info.version_minor);
     CHECK_EQ_STR(golden_text(json, 0, "version", want, sizeof want), version);
     CHECK_EQ_U64(golden_number(json, 0, "flags"), info.flags);
@@ -350,7 +350,7 @@ static void print_problem(void *user, const mldf_error *problem) {
 static void check_verify(const struct valid *v, const char *path) {
     for (int threads = 0; threads < 4; threads += 3) {
         mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
-        mldf_verify_result result;
+        mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
         mldf_error err, last = {0};
         options.deep = true;
         options.threads = threads;

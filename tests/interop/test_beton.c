@@ -535,9 +535,11 @@ static void custom_widths_are_found_or_taken_from_the_caller(void) {
 }
 
 static void convert(const char *from, const char *to) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_convert_options options = MLDF_CONVERT_OPTIONS_INIT;
     mldf_error err;
-    options.writer.overwrite = true;
+    options.writer = &writing;
+    writing.overwrite = true;
     CHECK_OK(mldf_convert(&from, 1, to, &options, NULL, &err), &err);
 }
 
@@ -622,12 +624,14 @@ static void custom_fields_survive_the_way_through_mldf(void) {
 
 static uint8_t *convert_many(const char *from, const char *to, int threads, size_t *bytes) {
     const char *sources[30];
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_convert_options options = MLDF_CONVERT_OPTIONS_INIT;
     mldf_error err;
     for (size_t i = 0; i < 30; i++)
         sources[i] = from;
-    options.writer.overwrite = true;
-    options.writer.threads = threads;
+    options.writer = &writing;
+    writing.overwrite = true;
+    writing.threads = threads;
     CHECK_OK(mldf_convert(sources, 30, to, &options, NULL, &err), &err);
     return check_read_file(to, bytes);
 }

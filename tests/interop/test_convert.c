@@ -55,13 +55,15 @@ static void every_format_takes_the_samples_and_gives_them_back(void) {
     make_file(from);
     const char *sources[] = {from}, *fields[] = {"image"};
     for (size_t i = 0; i < 5; i++) {
+        mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
         mldf_convert_options options = MLDF_CONVERT_OPTIONS_INIT;
-        mldf_pack_result result;
+        mldf_pack_result result = MLDF_PACK_RESULT_INIT;
         mldf_error err;
         struct stat st;
         path_of(to, formats[i]);
         options.format = formats[i];
-        options.writer.threads = (int)i;
+        options.writer = &writing;
+        writing.threads = (int)i;
         if (i == 1 || i == 3) {
             options.fields = fields;
             options.field_count = 1;
@@ -89,8 +91,10 @@ static void bytes_do_not_depend_on_threads(void) {
     path_of(one, "one.tbl");
     path_of(many, "many.tbl");
     for (int threads = 0; threads <= 4; threads += 4) {
+        mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
         mldf_convert_options options = MLDF_CONVERT_OPTIONS_INIT;
-        options.writer.threads = threads;
+        options.writer = &writing;
+        writing.threads = threads;
 #ifdef MLDF_HAVE_LZ4
         options.lz4 = true;
 #endif
@@ -119,10 +123,12 @@ static void a_cancelled_run_leaves_nothing(void) {
     make_file(from);
     const char *sources[] = {from}, *fields[] = {"image"};
     for (size_t i = 0; i < 4; i++) {
+        mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
         mldf_convert_options options = MLDF_CONVERT_OPTIONS_INIT;
         mldf_error err;
         options.format = formats[i];
-        options.writer.progress = stop;
+        options.writer = &writing;
+        writing.progress = stop;
         options.fields = fields;
         options.field_count = 1;
         snprintf(to, sizeof to, "%s/out", folder);

@@ -12,7 +12,7 @@ FILTERS = {"box": 0, "bilinear": 1, "bicubic": 2, "lanczos": 3, "area": 4}
 
 
 class Info(ctypes.Structure):
-    _fields_ = [("mode", c_int), ("color", c_int), ("width", c_uint32), ("height", c_uint32), ("channels", c_uint8),
+    _fields_ = [("struct_bytes", c_size_t), ("mode", c_int), ("color", c_int), ("width", c_uint32), ("height", c_uint32), ("channels", c_uint8),
                 ("bits", c_uint8), ("orientation", c_uint8), ("progressive", c_bool), ("frames", c_uint32),
                 ("exif_offset", c_uint64), ("exif_bytes", c_uint64), ("icc_offset", c_uint64), ("icc_bytes", c_uint64)]
 
@@ -51,7 +51,7 @@ class Images:
         library.check(self.c.mldf_image_decoder_new(byref(self.decoder), byref(error)), error)
 
     def probe(self, data):
-        info, error = Info(), clib.Error()
+        info, error = Info(ctypes.sizeof(Info)), clib.Error()
         self.lib.check(self.c.mldf_image_probe(data, c_size_t(len(data)), byref(info), byref(error)), error)
         return info
 

@@ -56,6 +56,9 @@ STEPS = {
     "solarize": ["solarize(128)"],
     "to_float": ["to_float", "to_float | chw"],
     "trivialaugment": ["trivialaugment"],
+    "autoaugment": ["autoaugment", "autoaugment(svhn)"],
+    "border": ["border(3)", "border(2, reflect) | random_crop(12)"],
+    "grid_mask": ["grid_mask(0.4)"],
     "vflip": ["vflip"],
 }
 # Not for images, or not for one value: nothing to map.

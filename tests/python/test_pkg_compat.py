@@ -69,6 +69,8 @@ def test_torchvision_names(path):
     "steps",
     [
         [tv.Resize((32, 20), antialias=False), tv.PILToTensor()],
+        [tv.Resize((32, 32)), tv.AutoAugment(tv.AutoAugmentPolicy.SVHN), tv.Pad([1, 2], 5, "reflect")],
+        [tv.Resize((32, 32)), tv.RandomCrop(24, padding=4, padding_mode="symmetric"), tv.ToTensor()],
         [tv.CenterCrop(16), tv.Grayscale(3), tv.RandomGrayscale(0.5), tv.RandomInvert(), tv.RandomEqualize()],
         [tv.RandomCrop(32, padding=4), tv.RandomVerticalFlip(), tv.GaussianBlur(3), tv.RandomAutocontrast()],
         [
@@ -315,8 +317,10 @@ def test_turboloaders_other_names(path):
     for mix in (turboloader.MixUp(), turboloader.CutMix(), tv.MixUp(alpha=0.4), tv.CutMix(num_classes=10)):
         batch = next(iter(mldf.Loader(path, 8, pipelines=[*both.items(), ("image, label", [mix])])))
         assert np.allclose(batch.label.sum(1), 1)
-    with pytest.raises(mldf.errors.UnsupportedError, match="pad_mode"):
-        turboloader.RandomCrop(8, 8, 2, turboloader.PaddingMode.REFLECT)
+    reflected = turboloader.RandomCrop(44, 36, 2, turboloader.PaddingMode.REFLECT)
+    assert [type(step).__name__ for step in reflected] == ["Pad", "RandomCrop"]
+    steps = turboloader.Resize(40, 40) | reflected
+    assert next(iter(mldf.Loader(path, 8, pipelines={"image": steps}))).image.shape == (8, 36, 44, 3)
 
 
 def test_turboloaders_tensors(path):

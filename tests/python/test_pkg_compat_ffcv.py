@@ -8,6 +8,7 @@ import numpy as np
 import pkg
 import pytest
 from mldf.compat import ffcv
+from mldf.compat.ffcv.memory_managers import OSCacheManager
 
 torch = pytest.importorskip("torch")
 
@@ -203,8 +204,6 @@ def test_attributes_of_a_loader(path):
         reader.handlers["meta"], ffcv.JSONField
     )
     assert ffcv.Reader(path).num_samples == COUNT and len(loader) == 4
-    with pytest.raises(mldf.errors.UnsupportedError, match="dataset"):
-        reader.metadata  # noqa: B018
     shuffled = ffcv.Loader(path, 8, order=ffcv.OrderOption.RANDOM, seed=5)
     order = shuffled.next_traversal_order()
     assert sorted(order.tolist()) == list(range(COUNT)) and shuffled.next_epoch == 0
@@ -425,3 +424,45 @@ def test_fields_that_may_be_null_are_left_out_with_a_warning(tmp_path):
     assert next(iter(filled)).maybe.tolist() == [[7], [7]]
     with pytest.raises(mldf.errors.UnsupportedError, match="pose"):
         ffcv.Loader(tmp_path / "n.mldf", 2, pipelines={"maybe": None, "pose": [ffcv.ToTensor()]})
+
+
+# ---- the file's tables, as FFCV's own tests look at them ----
+
+
+@pytest.mark.parametrize("ending", ["mldf", "beton"])
+def test_the_readers_tables_are_those_of_the_file(tmp_path, ending):
+    path = tmp_path / f"x.{ending}"
+    values = [(i, i / 4, bytes(range(i, i + i % 3 * 5)), pkg.image(i, 8, 9 + i)) for i in range(7)]
+    fields = {"n": int, "x": float, "data": mldf.Bytes(), "image": mldf.Image(encode="raw")}
+    mldf.write(tmp_path / "whole.mldf", values, fields)
+    if ending == "mldf":
+        path = tmp_path / "whole.mldf"
+    else:
+        mldf.convert(tmp_path / "whole.mldf", path)
+    reader = ffcv.Reader(path)
+    table, places = reader.metadata, reader.alloc_table
+    assert table.dtype.names == ("f0", "f1", "f2", "f3") and len(table) == 7 and not table.flags.writeable
+    assert table["f0"].tolist() == list(range(7)) and table["f1"].tolist() == [i / 4 for i in range(7)]
+    assert table["f2"]["size"].tolist() == [len(v[2]) for v in values]
+    assert table["f3"]["width"].tolist() == [9 + i for i in range(7)] and set(table["f3"]["height"]) == {8}
+    manager = OSCacheManager(reader)
+    read, found = manager.compile_reader(), {}
+    with manager.schedule_epoch(np.arange(7)) as context:
+        for sample, ptr, size in places.tolist():
+            found.setdefault(sample, []).append(read(ptr, context.state).tobytes())
+            assert len(found[sample][-1]) == size
+    for i, value in enumerate(values):
+        assert sorted(p for p in found[i] if p) == sorted(p for p in (value[2], value[3].tobytes()) if p), i
+    with pytest.raises(KeyError, match="no payload begins at byte 3"):
+        read(3, context.state)
+    with pytest.raises(mldf.errors.UnsupportedError, match="one whole"):
+        ffcv.Reader(mldf.open(path)[2:4]).metadata  # noqa: B018
+
+
+def test_code_is_made_again_when_asked_for(path):
+    for recompile in (False, True):
+        loader = ffcv.Loader(path, 8, recompile=recompile)
+        iter(loader)
+        before = loader.code
+        iter(loader)
+        assert (loader.code is before) == (not recompile)

@@ -64,7 +64,7 @@ def test_transforms_of_one_image():
         tl.Resize(4, 3).apply(image[0])
 
 
-def test_pad_gridmask_and_mosaic():
+def test_pad_gridmask_and_mosaic(same):
     image = pkg.image(1, 6, 8)
     sides = ((2, 2), (2, 2), (0, 0))
     assert np.array_equal(tl.Pad(2, value=7).apply(image), np.pad(image, sides, constant_values=7))
@@ -75,6 +75,10 @@ def test_pad_gridmask_and_mosaic():
     rows = masked.any(1)
     assert 4 <= rows.sum() <= 8 and np.array_equal(masked, rows[:, None] & masked.any(0))  # squares of 4 every 8
     assert np.array_equal(tl.GridMask(p=0).apply(white), white)
+    grid = iter(
+        tl.DataLoader(same, 4, transform=tl.Resize(16, 16) | tl.Pad(2) | tl.GridMask(p=1), output_format="numpy")
+    )
+    assert (next(grid)[0] == 0).all(axis=3).any(axis=(1, 2)).all()  # in C: no step of it runs in Python
     mosaic = tl.Mosaic(16)
     mosaic.set_images([np.full((8, 8, 3), 50 * (i + 1), np.uint8) for i in range(4)])
     out = mosaic.apply(white)
@@ -83,6 +87,16 @@ def test_pad_gridmask_and_mosaic():
     assert out[y, x - 1, 0] == 150 and out[y, x, 0] == 200 and set(np.unique(out)) <= {50, 100, 114, 150, 200}
     with pytest.raises(mldf.errors.ArgumentError, match="4 images"):
         mosaic.set_images([white])
+
+
+@pytest.mark.parametrize("policy", list(tl.AutoAugmentPolicy))
+def test_autoaugment_is_an_operation(same, policy):
+    image = pkg.image(3, 20, 24)
+    step = tl.AutoAugment(policy)
+    seen = {step.apply(image).tobytes() for _ in range(12)}
+    assert len(seen) > 3 and not step.is_deterministic()
+    loader = tl.DataLoader(same, 4, transform=tl.Resize(16, 16) | step, output_format="numpy")
+    assert loader._late == [] and next(iter(loader))[0].shape == (4, 16, 16, 3)
 
 
 def test_steps_in_python_in_a_loader(same):

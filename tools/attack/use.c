@@ -86,7 +86,7 @@ void content_of(const struct seed_file *file, struct content *out) {
     mldf_reader *r;
     mldf_error err;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
-    mldf_file_info info;
+    mldf_file_info info = MLDF_FILE_INFO_INIT;
     memset(out, 0, sizeof *out);
     load_secret(file->secret, key, &options.secret);
     options.verify = true;
@@ -147,7 +147,7 @@ static void keep_problem(void *user, const mldf_error *problem) {
 
 long problems_of(struct run *run, const char *path, bool deep) {
     mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
-    mldf_verify_result result;
+    mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
     mldf_error err;
     options.threads = 0;
     options.deep = deep;
@@ -155,7 +155,6 @@ long problems_of(struct run *run, const char *path, bool deep) {
     options.problem = keep_problem;
     options.problem_user = run;
     run->problem[0] = 0;
-    memset(&result, 0, sizeof result);
     mldf_status status = mldf_verify(path, &options, &result, &err);
     check_error(run, "verify", status, &err);
     if (result.good_samples > result.num_samples)
@@ -236,7 +235,7 @@ void check_output(struct run *run, const char *what, const char *path, mldf_stat
 /* Has the mutant a header that is not its state, or bytes behind its end? Who opens it to write mends the one and cuts the other. */
 static bool needs_mending(struct run *run) {
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
-    mldf_file_info info;
+    mldf_file_info info = MLDF_FILE_INFO_INIT;
     mldf_reader *r;
     mldf_error err;
     options.secret = run->secret;

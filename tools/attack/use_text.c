@@ -10,13 +10,15 @@
 #include "run.h"
 
 void use_table(struct run *run) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_pack_options po = MLDF_PACK_OPTIONS_INIT;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
     char out[600];
     const char *sources[1] = {run->path};
     snprintf(out, sizeof out, "%s/out.mldf", run->use->folder);
-    po.writer.threads = rng_below(run->rng, 6) ? 0 : 2;
+    po.writer = &writing;
+    writing.threads = rng_below(run->rng, 6) ? 0 : 2;
     po.skip_bad_rows = rng_below(run->rng, 2);
     mldf_status status = mldf_pack(sources, 1, out, &po, &result, &err);
     check_output(run, "pack", out, status, &err, false);
@@ -130,7 +132,7 @@ void use_image(struct run *run) {
     const uint8_t *data = run->mutant->data;
     size_t bytes = run->mutant->size;
     mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
-    mldf_image_info info;
+    mldf_image_info info = MLDF_IMAGE_INFO_INIT;
     mldf_image_shape shape;
     mldf_buffer out = MLDF_BUFFER_INIT;
     mldf_error err;

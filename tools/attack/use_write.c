@@ -117,12 +117,14 @@ void load_batches(struct run *run) {
 /* ---- Functions that write ----------------------------------------------------------------------------------------------- */
 
 static void append_to_copy(struct run *run, long before) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_pack_options po = MLDF_PACK_OPTIONS_INIT;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
     const char *sources[1] = {run->use->base->path};
-    po.writer.threads = 0;
-    po.writer.secret = run->secret;
+    po.writer = &writing;
+    writing.threads = 0;
+    writing.secret = run->secret;
     po.number_keys = true;
     write_file(run->other, run->mutant->data, run->mutant->size);
     mldf_status status = mldf_append(run->other, sources, 1, &po, &result, &err);
@@ -132,7 +134,7 @@ static void append_to_copy(struct run *run, long before) {
 static void add_field_to_copy(struct run *run, long before) {
     mldf_add_field_options ao = MLDF_ADD_FIELD_OPTIONS_INIT;
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_reader *r;
     mldf_error err;
     char rows[600];
@@ -165,7 +167,7 @@ static void add_field_to_copy(struct run *run, long before) {
 
 static void repair_copy(struct run *run, long before) {
     mldf_repair_options ro = MLDF_REPAIR_OPTIONS_INIT;
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     ro.threads = 0;
     ro.secret = run->secret;
@@ -187,14 +189,16 @@ static void repair_copy(struct run *run, long before) {
 static void convert(struct run *run) {
     static const char *const names[] = {"out.mldf",   "out.tar",     "out.tbl", "out.beton",
                                         "out.tar.gz", "out.tar.zst", "out.mldf"};
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_convert_options co = MLDF_CONVERT_OPTIONS_INIT;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
     char out[600];
     const char *sources[1] = {run->path};
     size_t which = (size_t)rng_below(run->rng, sizeof names / sizeof names[0]);
     snprintf(out, sizeof out, "%s/%s", run->use->folder, names[which]);
-    co.writer.threads = rng_below(run->rng, 6) ? 0 : 2;
+    co.writer = &writing;
+    writing.threads = rng_below(run->rng, 6) ? 0 : 2;
     co.source_secret = run->secret;
     co.drop_fields = which != 0 && rng_below(run->rng, 2);
     co.skip_bad_samples = rng_below(run->rng, 2);
@@ -209,14 +213,16 @@ static void convert(struct run *run) {
 }
 
 static void repack(struct run *run) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_repack_options ro = MLDF_REPACK_OPTIONS_INIT;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
     char out[600];
     snprintf(out, sizeof out, "%s/out.mldf", run->use->folder);
-    ro.writer.threads = 0;
+    ro.writer = &writing;
+    writing.threads = 0;
     ro.source_secret = run->secret;
-    ro.writer.secret = run->secret;
+    writing.secret = run->secret;
     ro.decompress = rng_below(run->rng, 2);
     mldf_status status = mldf_repack(run->path, out, &ro, &result, &err);
     check_output(run, "repack", out, status, &err, true);
@@ -228,19 +234,21 @@ static void repack(struct run *run) {
 }
 
 static void merge_and_select(struct run *run) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_merge_options mo = MLDF_MERGE_OPTIONS_INIT;
     mldf_select_options so = MLDF_SELECT_OPTIONS_INIT;
     mldf_split_options po = MLDF_SPLIT_OPTIONS_INIT;
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_reader *r;
     mldf_error err;
     char out[600];
     const char *paths[2] = {run->path, run->use->base->path};
     snprintf(out, sizeof out, "%s/out.mldf", run->use->folder);
-    mo.writer.threads = so.writer.threads = po.writer.threads = 0;
+    mo.writer = po.writer = so.writer = &writing;
+    writing.threads = 0;
     mo.source_secret = run->secret;
-    mo.writer.secret = so.writer.secret = po.writer.secret = run->secret;
+    writing.secret = run->secret;
     mldf_status status = mldf_merge(paths, 1 + rng_below(run->rng, 2), out, &mo, &result, &err);
     check_output(run, "merge", out, status, &err, false);
     options.secret = run->secret;
@@ -271,7 +279,7 @@ static void look_and_extract(struct run *run) {
     mldf_diff_options dopt = MLDF_DIFF_OPTIONS_INIT;
     mldf_summary_options so = MLDF_SUMMARY_OPTIONS_INIT;
     mldf_summary *summary;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_reader *r, *base;
     mldf_error err;
     struct stat st;

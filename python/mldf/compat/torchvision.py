@@ -21,6 +21,8 @@ from ..ops import CenterCrop, RandomGrayscale
 from ..pipeline import Operation, Step, dtype_word
 
 __all__ = [
+    "AutoAugment",
+    "AutoAugmentPolicy",
     "CenterCrop",
     "ColorJitter",
     "Compose",
@@ -34,6 +36,7 @@ __all__ = [
     "MixUp",
     "Normalize",
     "PILToTensor",
+    "Pad",
     "RGB",
     "RandAugment",
     "RandomAdjustSharpness",
@@ -140,13 +143,22 @@ def Resize(
     return ops.Resize(size, _filter(interpolation), antialias, max_size or 0)
 
 
+def Pad(padding: Any, fill: Fill = 0, padding_mode: str = "constant") -> Operation:
+    """mldf.Border."""
+    return ops.Border(padding, padding_mode, fill)
+
+
 def RandomCrop(
     size: Any, padding: Any = None, pad_if_needed: bool = False, fill: Fill = 0, padding_mode: str = "constant"
-) -> Operation:
-    """Padding of one value alone."""
-    if padding_mode != "constant":
-        raise UnsupportedError(f"RandomCrop(padding_mode={padding_mode!r}): only 'constant' is there")
-    return ops.RandomCrop(size, 0 if padding is None else padding, pad_if_needed, fill)
+) -> Operation | Many:
+    """mldf.RandomCrop; of a padding other than "constant", mldf.Border in front of it."""
+    if padding_mode == "constant":
+        return ops.RandomCrop(size, 0 if padding is None else padding, pad_if_needed, fill)
+    if pad_if_needed:
+        raise UnsupportedError(
+            f"RandomCrop(pad_if_needed=True, padding_mode={padding_mode!r}): only 'constant' is there"
+        )
+    return [ops.Border(0 if padding is None else padding, padding_mode), ops.RandomCrop(size)]
 
 
 def RandomHorizontalFlip(p: float = 0.5) -> Operation:
@@ -261,6 +273,22 @@ def RandomAutocontrast(p: float = 0.5) -> Operation:
 def RandomEqualize(p: float = 0.5) -> Operation:
     """mldf.Equalize."""
     return ops.Equalize(p)
+
+
+class AutoAugmentPolicy(Enum):
+    """The dataset that a policy was found for."""
+
+    IMAGENET = "imagenet"
+    CIFAR10 = "cifar10"
+    SVHN = "svhn"
+
+
+def AutoAugment(
+    policy: Any = AutoAugmentPolicy.IMAGENET, interpolation: Any = "nearest", fill: Any = None
+) -> Operation:
+    """The same; the policy is ours, torchvision's or a word."""
+    word = getattr(policy, "value", policy)
+    return ops.AutoAugment(str(word), _filter(interpolation), 0 if fill is None else fill)
 
 
 def RandAugment(

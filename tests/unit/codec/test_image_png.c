@@ -11,7 +11,7 @@ static void fill(void *pixels, size_t bytes, uint64_t seed) {
 static void every_shape_round_trips(void) {
     static uint16_t in[W * H * 4], out[W * H * 4];
     mldf_buffer file = MLDF_BUFFER_INIT;
-    mldf_image_info info;
+    mldf_image_info info = MLDF_IMAGE_INFO_INIT;
     mldf_error err;
     for (uint32_t channels = 1; channels <= 4; channels++)
         for (uint32_t bits = 8; bits <= 16; bits += 8) {

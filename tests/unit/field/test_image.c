@@ -104,7 +104,7 @@ static void raw_and_png_values_decode_alike(void) {
         CHECK_OK(mldf_image_value_decode(NULL, &file, &o, b, shape.bytes, &err), &err);
         CHECK_MEM_EQ(a, b, shape.bytes);
     }
-    mldf_image_info info;
+    mldf_image_info info = MLDF_IMAGE_INFO_INIT;
     raw.record = NULL;
     CHECK_STATUS(MLDF_E_TYPE, mldf_image_record(&raw, &info, &err), &err);
     mldf_buffer_free(&png);

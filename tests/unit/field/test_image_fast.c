@@ -74,7 +74,7 @@ static void make(const struct kind *k, uint32_t width, uint32_t height, mldf_buf
 }
 
 static void fill_record(const mldf_buffer *jpeg, const mldf_buffer *packed, uint8_t record[IMAGE_RECORD]) {
-    mldf_image_info info;
+    mldf_image_info info = MLDF_IMAGE_INFO_INIT;
     mldf_error err;
     REQUIRE_OK(mldf_image_probe(jpeg->data, jpeg->size, &info, &err), &err);
     memset(record, 0, IMAGE_RECORD);

@@ -175,6 +175,47 @@ static void dtypes_have_numpys_names_and_sizes(void) {
     CHECK_EQ_INT(MLDF_DTYPE_NONE, mldf_dtype_parse("<f4 ", 4));
 }
 
+/* What the short functions make is what mldf_schema_parse makes of the JSON. */
+static void the_common_types_need_no_json(void) {
+    static const char want[] =
+        "{\"fields\":[{\"name\":\"a\",\"type\":\"int\"},{\"name\":\"b\",\"type\":\"int\",\"dtype\":\"|u1\"},"
+        "{\"name\":\"c\",\"type\":\"float\",\"nullable\":true},{\"name\":\"d\",\"type\":\"bytes\"},"
+        "{\"name\":\"e\",\"type\":\"text\"},{\"name\":\"f\",\"type\":\"json\"},"
+        "{\"name\":\"g\",\"type\":\"ndarray\",\"dtype\":\"<f4\",\"shape\":[null,80]},"
+        "{\"name\":\"h\",\"type\":\"ndarray\",\"dtype\":\"bfloat16\",\"shape\":[]},"
+        "{\"name\":\"i\",\"type\":\"image\"},{\"name\":\"j\",\"type\":\"image\",\"encode\":\"jpeg\",\"quality\":80},"
+        "{\"name\":\"k\",\"type\":\"audio_compressed\"},{\"name\":\"l\",\"type\":\"text_tokenized\",\"vocabulary\":50257}]}";
+    static const int64_t dims[] = {-1, 80};
+    mldf_schema *parsed, *made;
+    mldf_buffer a = MLDF_BUFFER_INIT, b = MLDF_BUFFER_INIT;
+    mldf_error err;
+    REQUIRE_OK(mldf_schema_parse(NULL, want, strlen(want), &parsed, &err), &err);
+    REQUIRE_OK(mldf_schema_new(NULL, &made, &err), &err);
+    CHECK_OK(mldf_schema_add_int(made, "a", MLDF_DTYPE_NONE, 0, &err), &err);
+    CHECK_OK(mldf_schema_add_int(made, "b", MLDF_U8, 0, &err), &err);
+    CHECK_OK(mldf_schema_add_float(made, "c", MLDF_FIELD_NULLABLE, &err), &err);
+    CHECK_OK(mldf_schema_add_bytes(made, "d", 0, &err), &err);
+    CHECK_OK(mldf_schema_add_text(made, "e", 0, &err), &err);
+    CHECK_OK(mldf_schema_add_json(made, "f", 0, &err), &err);
+    CHECK_OK(mldf_schema_add_ndarray(made, "g", MLDF_F32, 2, dims, 0, &err), &err);
+    CHECK_OK(mldf_schema_add_ndarray(made, "h", MLDF_BF16, 0, NULL, 0, &err), &err);
+    CHECK_OK(mldf_schema_add_image(made, "i", NULL, 0, &err), &err);
+    CHECK_OK(mldf_schema_add_image(made, "j", "{\"encode\":\"jpeg\",\"quality\":80}", 0, &err), &err);
+    CHECK_OK(mldf_schema_add_audio(made, "k", NULL, 0, &err), &err);
+    CHECK_OK(mldf_schema_add_tokens(made, "l", 50257, 0, &err), &err);
+    CHECK_OK(mldf_schema_write(parsed, &a, &err), &err);
+    CHECK_OK(mldf_schema_write(made, &b, &err), &err);
+    CHECK_BYTES_EQ(a.data, a.size, b.data, b.size);
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_schema_add_ndarray(made, "m", MLDF_F32, 9, dims, 0, &err), &err);
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_schema_add_ndarray(made, "m", MLDF_F32, 2, NULL, 0, &err), &err);
+    CHECK_STATUS(MLDF_E_SCHEMA, mldf_schema_add_int(made, "m", MLDF_F32, 0, &err), &err);
+    CHECK_STATUS(MLDF_E_SCHEMA, mldf_schema_add_ndarray(made, "m", MLDF_DTYPE_NONE, 2, dims, 0, &err), &err);
+    mldf_buffer_free(&a);
+    mldf_buffer_free(&b);
+    mldf_schema_free(parsed);
+    mldf_schema_free(made);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(row_follows_c_alignment);
@@ -184,6 +225,7 @@ int main(int argc, char **argv) {
     RUN(find_suggests_the_nearest_name);
     RUN(copy_is_independent);
     RUN(limits_of_rows_and_fields_hold);
+    RUN(the_common_types_need_no_json);
     RUN(dtypes_have_numpys_names_and_sizes);
     return check_end();
 }

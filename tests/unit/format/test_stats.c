@@ -96,7 +96,7 @@ static void payloads_and_dimensions_keep_their_maxima(void) {
     struct stats_accumulator acc;
     struct observation a = {.ndim = 2, .dims = {3, 80}}, b = {.ndim = 2, .dims = {7, 2}};
     uint8_t bytes[FORMAT_STATS_BYTES];
-    mldf_field_stats back;
+    mldf_field_stats back = MLDF_FIELD_STATS_INIT;
     mldfi_stats_begin(&acc);
     mldfi_stats_add(&acc, &a, 100, 960);
     mldfi_stats_add(&acc, &b, 40, 56);
@@ -118,7 +118,7 @@ static void payloads_and_dimensions_keep_their_maxima(void) {
 
 static void nonsense_reads_as_not_known(void) {
     uint8_t bytes[FORMAT_STATS_BYTES];
-    mldf_field_stats back;
+    mldf_field_stats back = MLDF_FIELD_STATS_INIT;
     memset(bytes, 0xff, sizeof bytes);
     mldfi_stats_decode(bytes, &back);
     CHECK_EQ_INT(0, back.number_kind);

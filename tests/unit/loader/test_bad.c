@@ -71,16 +71,16 @@ static void skipping_shortens_the_own_batch_only(void) {
     }
     CHECK_EQ_U64(6, mldf_loader_bad_count(loader));
     for (size_t i = 0; i < 6; i++) {
-        mldf_bad_sample bad;
+        mldf_bad_sample bad = MLDF_BAD_SAMPLE_INIT;
         CHECK_OK(mldf_loader_bad_sample(loader, i, &bad, &err), &err);
         CHECK_EQ_U64(i * EVERY + EVERY / 2, bad.sample);
         CHECK_EQ_U64(bad.sample, bad.position);
         CHECK_EQ_U64(MLDF_NONE, bad.substitute);
         CHECK_EQ_STR("image", bad.error.field);
     }
-    mldf_bad_sample none;
+    mldf_bad_sample none = MLDF_BAD_SAMPLE_INIT;
     CHECK_EQ_INT(MLDF_END, mldf_loader_bad_sample(loader, 6, &none, &err));
-    mldf_loader_stats stats;
+    mldf_loader_stats stats = MLDF_LOADER_STATS_INIT;
     CHECK_OK(mldf_loader_get_stats(loader, &stats, &err), &err);
     CHECK_EQ_U64(6, stats.bad_samples);
     CHECK_EQ_U64(54, stats.samples);
@@ -145,7 +145,7 @@ static void substitutes_are_good_and_always_the_same(void) {
         }
         CHECK(mldf_loader_bad_count(loader) >= 6); /* a substitute may be bad too */
         for (size_t i = 0; i < mldf_loader_bad_count(loader); i++) {
-            mldf_bad_sample bad;
+            mldf_bad_sample bad = MLDF_BAD_SAMPLE_INIT;
             CHECK_OK(mldf_loader_bad_sample(loader, i, &bad, &err), &err);
             CHECK(is_bad(bad.sample));
             CHECK(bad.substitute != MLDF_NONE);
@@ -224,7 +224,7 @@ static void the_ledger_keeps_the_last_thousand(void) {
     mldf_loader_options o = basic(MLDF_BAD_SKIP);
     mldf_loader *loader = files_loader(reader, &o);
     struct hashes hashes;
-    mldf_bad_sample bad;
+    mldf_bad_sample bad = MLDF_BAD_SAMPLE_INIT;
     mldf_error err;
     for (int epoch = 0; epoch < 170; epoch++)
         files_run(loader, &hashes);

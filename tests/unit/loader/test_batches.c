@@ -99,7 +99,7 @@ static void every_array_begins_on_64_bytes(void) {
         mldf_batch_release(batch);
     }
     CHECK_EQ_U64(17, batches);
-    CHECK_EQ_U64(17, mldf_loader_batch_count(loader));
+    CHECK_EQ_U64(17, mldf_loader_batch_bound(loader));
     mldf_loader_free(loader);
 }
 
@@ -113,7 +113,7 @@ static void the_last_batch_is_kept_dropped_or_filled(void) {
         o.last = cases[c].last;
         o.want_valid = o.want_index = true;
         mldf_loader *loader = files_loader(reader, &o);
-        CHECK_EQ_U64(cases[c].batches, mldf_loader_batch_count(loader));
+        CHECK_EQ_U64(cases[c].batches, mldf_loader_batch_bound(loader));
         for (uint64_t i = 0; i < cases[c].batches; i++) {
             mldf_batch *batch = next(loader);
             mldf_array valid = files_array(batch, "valid"), index = files_array(batch, "index"),
@@ -261,9 +261,9 @@ static void buckets_hold_samples_of_like_length_within_the_budget(void) {
         CHECK_EQ_U64(50, samples);
         CHECK(padding * 4 < elements); /* unsorted batches of 8 are nearly half padding */
         CHECK(rising < batches);       /* the turn of the batches is shuffled */
-        CHECK(batches <= mldf_loader_batch_count(loader));
+        CHECK(batches <= mldf_loader_batch_bound(loader));
         uint64_t counted;
-        CHECK_OK(mldf_loader_count_batches(loader, 0, -1, &counted, &err), &err);
+        CHECK_OK(mldf_loader_batch_count(loader, 0, -1, &counted, &err), &err);
         CHECK_EQ_U64(batches, counted);
         mldf_loader_free(loader);
     }
@@ -288,20 +288,20 @@ static void batches_by_budget_are_counted_exactly(void) {
         REQUIRE(loader);
         CHECK_OK(mldf_loader_next(loader, -1, &batch, &err), &err);
         mldf_batch_release(batch);
-        CHECK_OK(mldf_loader_count_batches(loader, epoch, -1, &counted, &err), &err);
+        CHECK_OK(mldf_loader_batch_count(loader, epoch, -1, &counted, &err), &err);
         CHECK_OK(mldf_loader_begin(loader, epoch, 0, &err), &err);
         for (; mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK; batches++)
             mldf_batch_release(batch);
         CHECK_EQ_U64(batches, counted);
-        CHECK(counted > 0 && counted < mldf_loader_batch_count(loader));
+        CHECK(counted > 0 && counted < mldf_loader_batch_bound(loader));
         if (run % 12 == 1) { /* a small window, all of it kept */
             first[epoch] = counted;
             different += counted != first[0];
         }
         mldf_loader_cancel(loader);
-        CHECK_OK(mldf_loader_count_batches(loader, epoch, -1, &counted, &err), &err);
+        CHECK_OK(mldf_loader_batch_count(loader, epoch, -1, &counted, &err), &err);
         CHECK_EQ_U64(batches, counted);
-        CHECK_STATUS(MLDF_E_ARGUMENT, mldf_loader_count_batches(loader, epoch, -1, NULL, &err), &err);
+        CHECK_STATUS(MLDF_E_ARGUMENT, mldf_loader_batch_count(loader, epoch, -1, NULL, &err), &err);
         mldf_loader_free(loader);
     }
     CHECK(different > 0); /* epochs are not alike */
@@ -322,19 +322,19 @@ static void batches_are_counted_piece_by_piece(void) {
         o.last = (mldf_last)(run / 3);
         mldf_loader *loader = files_loader(reader, &o);
         REQUIRE(loader);
-        CHECK_OK(mldf_loader_count_batches(loader, 3, -1, &whole, &err), &err);
-        CHECK_EQ_INT(MLDF_AGAIN, mldf_loader_count_batches(loader, 4, 0, &other, &err));
-        while ((status = mldf_loader_count_batches(loader, 3, 0, &counted, &err)) == MLDF_AGAIN)
+        CHECK_OK(mldf_loader_batch_count(loader, 3, -1, &whole, &err), &err);
+        CHECK_EQ_INT(MLDF_AGAIN, mldf_loader_batch_count(loader, 4, 0, &other, &err));
+        while ((status = mldf_loader_batch_count(loader, 3, 0, &counted, &err)) == MLDF_AGAIN)
             agains++;
         CHECK_STATUS(MLDF_OK, status, &err);
         CHECK_EQ_U64(whole, counted);
         CHECK(agains >= 3 && agains <= 50); /* 50 samples */
         mldf_loader_cancel(loader);
-        CHECK_OK(mldf_loader_count_batches(loader, 3, 0, &counted, &err), &err);
+        CHECK_OK(mldf_loader_batch_count(loader, 3, 0, &counted, &err), &err);
         CHECK_EQ_U64(whole, counted);
-        CHECK_STATUS(MLDF_E_CANCELLED, mldf_loader_count_batches(loader, 4, -1, &other, &err), &err);
+        CHECK_STATUS(MLDF_E_CANCELLED, mldf_loader_batch_count(loader, 4, -1, &other, &err), &err);
         CHECK_OK(mldf_loader_begin(loader, 0, 0, &err), &err);
-        CHECK_OK(mldf_loader_count_batches(loader, 4, -1, &other, &err), &err);
+        CHECK_OK(mldf_loader_batch_count(loader, 4, -1, &other, &err), &err);
         mldf_loader_free(loader);
     }
 }
@@ -472,7 +472,7 @@ static void a_file_without_samples_ends_at_once(void) {
         mldf_loader *loader = files_loader(empty, &o);
         CHECK_EQ_INT(MLDF_END, mldf_loader_next(loader, -1, &batch, &err));
         CHECK_EQ_INT(MLDF_END, mldf_loader_next(loader, -1, &batch, &err));
-        CHECK_EQ_U64(0, mldf_loader_batch_count(loader));
+        CHECK_EQ_U64(0, mldf_loader_batch_bound(loader));
         mldf_loader_free(loader);
     }
     mldf_reader_close(empty);
@@ -480,7 +480,7 @@ static void a_file_without_samples_ends_at_once(void) {
 
 static void statistics_count_and_judge(void) {
     mldf_loader_options o = basic("image: resize([40, 40]) | chw(f32)\ntokens: pad");
-    mldf_loader_stats stats;
+    mldf_loader_stats stats = MLDF_LOADER_STATS_INIT;
     mldf_error err;
     struct hashes hashes;
     o.threads = 2;
@@ -533,7 +533,7 @@ static void the_verdict_is_on_the_step_that_takes_most(void) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mldf_loader_options o = basic(cases[i].pipeline);
-        mldf_loader_stats stats;
+        mldf_loader_stats stats = MLDF_LOADER_STATS_INIT;
         mldf_step_time steps[16];
         mldf_error err;
         bool found = false;

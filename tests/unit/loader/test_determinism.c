@@ -73,10 +73,12 @@ static void direct_reads_give_the_same_batches(void) {
 }
 
 static void convert(const char *from, const char *to, const char *format, const char *const *fields, size_t count) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_convert_options how = MLDF_CONVERT_OPTIONS_INIT;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
-    how.writer.overwrite = true;
+    how.writer = &writing;
+    writing.overwrite = true;
     how.format = format;
     how.fields = fields;
     how.field_count = count;
@@ -119,7 +121,7 @@ static void files_one_after_the_other_are_one_dataset(void) {
     mldf_error err;
     files_write(path, &shape);
     mldf_select_options take = MLDF_SELECT_OPTIONS_INIT;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_sample_range low = {0, 61}, high = {61, 150};
     mldf_reader *whole = files_open(path, MLDF_BACKEND_MAP);
     take.ranges = &low;

@@ -129,7 +129,7 @@ static void what_is_larger_than_a_fixed_size_is_bad(void) {
     o.bad = MLDF_BAD_SKIP;
     mldf_loader *loader = files_loader(reader, &o);
     uint64_t wide = 0, seen = 0;
-    mldf_bad_sample bad;
+    mldf_bad_sample bad = MLDF_BAD_SAMPLE_INIT;
     for (uint64_t i = 0; i < SAMPLES; i++)
         wide += width_of(i) > 48;
     REQUIRE(loader);
@@ -227,7 +227,7 @@ static void what_is_measured_is_not_read_twice(void) {
     for (size_t t = 0; t < 2; t++) {
         mldf_loader_options o = files_options(texts[t], 7, 2);
         mldf_loader *loader = files_loader(reader, &o);
-        mldf_loader_stats stats;
+        mldf_loader_stats stats = MLDF_LOADER_STATS_INIT;
         struct hashes hashes;
         mldf_error err;
         uint64_t bytes = 0;

@@ -98,7 +98,7 @@ static void only_the_bytes_of_windows_count(void) {
         for (size_t k = 0; k < 2; k++) {
             mldf_loader_options o = files_options(cuts[i].text, 7, 2);
             mldf_loader *loader = files_loader(readers[k], &o);
-            mldf_loader_stats stats;
+            mldf_loader_stats stats = MLDF_LOADER_STATS_INIT;
             struct hashes hashes;
             mldf_error err;
             uint64_t bytes = 0;

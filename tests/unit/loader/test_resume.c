@@ -206,7 +206,7 @@ static void global_batches_hold_the_same_samples_on_any_number_of_ranks(void) {
             o.rank = rank;
             o.world_size = ranks;
             mldf_loader *loader = files_loader(reader, &o);
-            CHECK_EQ_U64(13, mldf_loader_batch_count(loader));
+            CHECK_EQ_U64(13, mldf_loader_batch_bound(loader));
             for (size_t i = 0; mldf_loader_next(loader, -1, &batch, &err) == MLDF_OK; i++) {
                 mldf_array index = files_array(batch, "index"), valid = files_array(batch, "valid");
                 for (size_t k = 0; k < mldf_batch_sample_count(batch); k++)

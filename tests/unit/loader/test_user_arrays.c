@@ -389,7 +389,7 @@ static void lies_are_bad_samples(void) {
         mldf_loader_options o = files_options(texts[i % 2], 7, THREADS);
         mldf_loader *loader;
         struct hashes hashes;
-        mldf_bad_sample bad;
+        mldf_bad_sample bad = MLDF_BAD_SAMPLE_INIT;
         mldf_error err;
         lie = cases[i / 2].lie;
         o.context = context;

@@ -121,7 +121,7 @@ static void values_of_another_kind_are_bad_samples(void) {
     o.bad = MLDF_BAD_SKIP;
     mldf_loader *loader = files_loader(reader, &o);
     struct hashes hashes;
-    mldf_bad_sample bad;
+    mldf_bad_sample bad = MLDF_BAD_SAMPLE_INIT;
     mldf_error err;
     REQUIRE(loader);
     files_run(loader, &hashes);

@@ -26,7 +26,7 @@ static inline mldf_order *range_of(uint64_t n, mldf_order_kind kind, uint64_t se
     mldf_order_options o = options_of(kind, seed, block, window);
     mldf_order *order = NULL;
     mldf_error err = {0};
-    mldf_order_new(n, &o, &order, &err);
+    CHECK_OK(mldf_order_new(n, &o, &order, &err), &err);
     return must(order, &err);
 }
 
@@ -34,7 +34,7 @@ static inline mldf_order *subset_of(const uint64_t *list, uint64_t n, mldf_order
     mldf_order_options o = options_of(kind, seed, 5, 3);
     mldf_order *order = NULL;
     mldf_error err = {0};
-    mldf_order_new_subset(list, n, &o, &order, &err);
+    CHECK_OK(mldf_order_new_subset(list, n, &o, &order, &err), &err);
     return must(order, &err);
 }
 
@@ -42,7 +42,7 @@ static inline mldf_order *mixture_of(const mldf_order_part *parts, size_t part_c
     mldf_order_options o = options_of(MLDF_ORDER_RANDOM, seed, 0, 0);
     mldf_order *order = NULL;
     mldf_error err = {0};
-    mldf_order_new_mixture(parts, part_count, count, &o, &order, &err);
+    CHECK_OK(mldf_order_new_mixture(parts, part_count, count, &o, &order, &err), &err);
     return must(order, &err);
 }
 

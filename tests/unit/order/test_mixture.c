@@ -68,7 +68,7 @@ static void find_is_what_a_search_finds(void) {
                             if (places[p].sample == sample && places[p].part == part)
                                 want = p;
                         mldf_status st = mldf_order_find(mixed, epoch, &place, &got, NULL);
-                        CHECK_EQ_INT(want == MLDF_NONE ? MLDF_END : MLDF_OK, st);
+                        CHECK_EQ_INT(want == MLDF_NONE ? MLDF_ABSENT : MLDF_OK, st);
                         CHECK_EQ_U64(want, got);
                     }
                 free(places);
@@ -149,7 +149,7 @@ static mldf_order *weighted(const double *weights, uint64_t count, uint64_t draw
     mldf_order_options o = options_of(MLDF_ORDER_SEQUENTIAL, seed, 0, 0);
     mldf_order *order = NULL;
     mldf_error err = {0};
-    mldf_order_new_weighted(weights, count, draws, &o, &order, &err);
+    CHECK_OK(mldf_order_new_weighted(weights, count, draws, &o, &order, &err), &err);
     return must(order, &err);
 }
 

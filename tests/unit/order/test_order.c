@@ -99,8 +99,8 @@ static void subsets_hold_their_samples_and_no_others(void) {
             mldf_order *order = subset_of(list, n, (mldf_order_kind)kind, n);
             uint64_t position;
             check_bijection(order, 2, list);
-            CHECK_STATUS(MLDF_END, mldf_order_find(order, 2, &(mldf_place){2, 0}, &position, NULL), NULL);
-            CHECK_STATUS(MLDF_END, mldf_order_find(order, 2, &(mldf_place){3, 1}, &position, NULL), NULL);
+            CHECK_STATUS(MLDF_ABSENT, mldf_order_find(order, 2, &(mldf_place){2, 0}, &position, NULL), NULL);
+            CHECK_STATUS(MLDF_ABSENT, mldf_order_find(order, 2, &(mldf_place){3, 1}, &position, NULL), NULL);
             mldf_order_free(order);
         }
     }
@@ -232,7 +232,7 @@ static void wrong_arguments_are_refused(void) {
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_order_at(order, 0, UINT64_MAX, &place, &err), &err);
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_order_many(order, 0, 1, 3, &place, &err), &err);
     CHECK_OK(mldf_order_many(order, 0, 3, 0, NULL, &err), &err);
-    CHECK_STATUS(MLDF_END, mldf_order_find(order, 0, &(mldf_place){3, 0}, &position, &err), &err);
+    CHECK_STATUS(MLDF_ABSENT, mldf_order_find(order, 0, &(mldf_place){3, 0}, &position, &err), &err);
     mldf_order_free(order);
     mldf_order_free(NULL);
     for (int i = 0; i < 3; i++) {

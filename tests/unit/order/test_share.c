@@ -52,7 +52,7 @@ static uint64_t batches_of(const mldf_share_options *given, uint64_t want) {
     mldf_share s;
     mldf_share_options o = *given;
     for (o.rank = 0; o.rank < o.world_size; o.rank++) {
-        CHECK_OK(mldf_share_batches(&o, &got, NULL), NULL);
+        CHECK_OK(mldf_share_batch_count(&o, &got, NULL), NULL);
         CHECK_EQ_U64(want, got);
         CHECK_STATUS(MLDF_END, mldf_share_batch(&o, got, &s, NULL), NULL);
         CHECK_STATUS(MLDF_END, mldf_share_batch(&o, UINT64_MAX, &s, NULL), NULL);
@@ -93,7 +93,7 @@ static void stopping_at_every_batch_and_changing_the_ranks_loses_nothing(void) {
                 for (int phase = 0; phase < 4; phase++) {
                     uint64_t n;
                     mldf_share_options o = share_of(COUNT, consumed, BATCH, 0, ranks[phase], MLDF_LAST_KEEP);
-                    CHECK_OK(mldf_share_batches(&o, &n, NULL), NULL);
+                    CHECK_OK(mldf_share_batch_count(&o, &n, NULL), NULL);
                     for (uint64_t i = 0; i < n && i < stops[phase]; i++)
                         consumed = take_batch(o, i, seen);
                 }
@@ -181,12 +181,12 @@ static void wrong_arguments_are_refused(void) {
     wrong[7].batch_size = 0, wrong[7].global_batch_size = 3;
     wrong[8].batch_size = UINT64_MAX / 2;
     for (int i = 0; i < 9; i++) {
-        CHECK_STATUS(MLDF_E_ARGUMENT, mldf_share_batches(&wrong[i], &n, &err), &err);
+        CHECK_STATUS(MLDF_E_ARGUMENT, mldf_share_batch_count(&wrong[i], &n, &err), &err);
         CHECK_STATUS(MLDF_E_ARGUMENT, mldf_share_batch(&wrong[i], 0, &s, &err), &err);
         CHECK(err.message[0] != 0);
     }
-    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_share_batches(NULL, &n, NULL), NULL);
-    CHECK_OK(mldf_share_batches(&good, &n, &err), &err);
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_share_batch_count(NULL, &n, NULL), NULL);
+    CHECK_OK(mldf_share_batch_count(&good, &n, &err), &err);
     CHECK_EQ_U64(2, n);
 }
 

@@ -39,7 +39,7 @@ static mldf_order *build_weights(uint32_t at, const mldf_order_options *o) {
     mldf_error err = {0};
     for (uint32_t i = array + 1; count < 16 && i < json.nodes[array].next; i = json.nodes[i].next)
         CHECK(mldfi_json_double(&json, i, &weights[count++]));
-    mldf_order_new_weighted(weights, count, number(at, "draws", 0), o, &order, &err);
+    CHECK_OK(mldf_order_new_weighted(weights, count, number(at, "draws", 0), o, &order, &err), &err);
     return must(order, &err);
 }
 
@@ -53,7 +53,7 @@ static mldf_order *build_mixture(uint32_t at, const mldf_order_options *o) {
         made[count] = build(mldfi_json_find(&json, i, "order"));
         parts[count] = (mldf_order_part){made[count], number(i, "ratio", 0)};
     }
-    mldf_order_new_mixture(parts, count, number(at, "count", 0), o, &order, &err);
+    CHECK_OK(mldf_order_new_mixture(parts, count, number(at, "count", 0), o, &order, &err), &err);
     for (size_t i = 0; i < count; i++)
         mldf_order_free(made[i]);
     return must(order, &err);
@@ -74,10 +74,10 @@ static mldf_order *build(uint32_t at) {
         return build_mixture(at, &o);
     if (is(at, "form", "subset")) {
         uint64_t *list = list_of(at, "samples", &count);
-        mldf_order_new_subset(list, count, &o, &order, &err);
+        CHECK_OK(mldf_order_new_subset(list, count, &o, &order, &err), &err);
         free(list);
     } else {
-        mldf_order_new(number(at, "count", 0), &o, &order, &err);
+        CHECK_OK(mldf_order_new(number(at, "count", 0), &o, &order, &err), &err);
     }
     return must(order, &err);
 }

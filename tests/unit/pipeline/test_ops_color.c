@@ -20,6 +20,8 @@ static const char *const texts[] = {
     "color_jitter(0.5, 0.5, 0.5, 0.2)",
     "randaugment(3, 12)",
     "trivialaugment",
+    "autoaugment",
+    "autoaugment(svhn, interpolation=bilinear)",
     "randaugment(2, 20, interpolation=bilinear)",
 };
 enum { TEXTS = sizeof texts / sizeof texts[0] };

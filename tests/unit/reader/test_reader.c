@@ -226,12 +226,12 @@ static void verification_names_sample_and_field(void) {
 
 static void a_bad_row_pointer_is_reported_at_its_record(void) {
     const char *path = path_of("row.mldf", &(struct made){.samples = 40});
-    mldf_file_info info;
+    mldf_file_info info = MLDF_FILE_INFO_INIT;
     mldf_reader *r = open_with(path, MLDF_BACKEND_MAP, false);
     mldf_error err;
     mldf_value v;
     REQUIRE(r);
-    mldf_reader_info(r, &info);
+    CHECK_OK(mldf_reader_info(r, &info, NULL), NULL);
     const mldf_field *field = mldf_schema_field(mldf_reader_schema(r), MADE_BLOB);
     uint64_t record = info.metadata_ptr + 16 * mldf_schema_row_bytes(mldf_reader_schema(r)) + field->row_offset;
     mldf_reader_close(r);

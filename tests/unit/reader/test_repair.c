@@ -50,12 +50,12 @@ static void check_same(const char *path, const uint8_t *want, size_t want_bytes)
 }
 
 static mldf_file_info info_of(const char *path) {
-    mldf_file_info info = {0};
+    mldf_file_info info = MLDF_FILE_INFO_INIT;
     mldf_reader *r;
     mldf_error err;
     CHECK_OK(mldf_reader_open(path, NULL, &r, &err), &err);
     if (r)
-        mldf_reader_info(r, &info);
+        CHECK_OK(mldf_reader_info(r, &info, &err), &err);
     mldf_reader_close(r);
     return info;
 }
@@ -64,7 +64,7 @@ static mldf_file_info info_of(const char *path) {
 
 static void a_whole_file_is_left_alone(void) {
     const char *path = check_tmp("whole.mldf");
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     size_t bytes;
     made_file(path, &(struct made){.samples = 50, .keys = true});
@@ -78,7 +78,7 @@ static void a_whole_file_is_left_alone(void) {
 
 static void header_and_footer_are_put_back_to_the_byte(void) {
     const char *path = check_tmp("mend.mldf");
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     size_t bytes;
     made_file(path, &(struct made){.samples = 50, .keys = true});
@@ -118,7 +118,7 @@ static void header_and_footer_are_put_back_to_the_byte(void) {
 static void what_is_wrong_elsewhere_is_told_in_place(void) {
     static const char *const sections[] = {"keys", "validity", "checks", "card"};
     const char *path = check_tmp("elsewhere.mldf");
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     mldf_reader *r;
     for (size_t k = 0; k < 6; k++) {
@@ -146,7 +146,7 @@ static void what_is_wrong_elsewhere_is_told_in_place(void) {
 
 static void what_cannot_be_mended_in_place_is_left_as_it_is(void) {
     const char *path = check_tmp("hopeless.mldf");
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     size_t bytes;
     made_file(path, &(struct made){.samples = 50});
@@ -174,7 +174,7 @@ static void check_saved(const char *out, uint64_t samples, bool keys, const uint
     mldf_reader *r;
     mldf_error err = {0};
     uint64_t at = 0;
-    mldf_verify_result result;
+    mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
     REQUIRE_OK(mldf_verify(out, NULL, &result, &err), &err);
     CHECK_EQ_U64(0, result.problems);
     REQUIRE_OK(mldf_reader_open(out, NULL, &r, &err), &err);
@@ -195,7 +195,7 @@ static void check_saved(const char *out, uint64_t samples, bool keys, const uint
 
 static void a_damaged_footer_costs_nothing(void) {
     const char *path = check_tmp("footer.mldf"), *out = check_tmp("saved.mldf");
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     for (int cut = 0; cut < 2; cut++) {
         made_file(path, &(struct made){.samples = 50, .keys = true, .card = "{}"});
@@ -227,7 +227,7 @@ static uint64_t pointer_of(const char *path, uint64_t sample, size_t field) {
 static void damaged_samples_are_left_out_and_named(void) {
     const char *path = check_tmp("bad.mldf"), *out = check_tmp("saved.mldf");
     static const uint64_t bad[] = {4, 17, 59};
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     made_file(path, &(struct made){.samples = 60, .keys = true, .card = "{\"title\":\"kept\"}"});
     for (size_t i = 0; i < 3; i++)
@@ -251,7 +251,7 @@ static void damaged_samples_are_left_out_and_named(void) {
 static void damaged_sections_cost_no_samples(void) {
     static const char *const sections[] = {"statistics", "keys", "card", "page_map", "validity", "checks", "tables"};
     const char *path = check_tmp("sections.mldf"), *out = check_tmp("saved.mldf");
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     for (size_t k = 0; k < 7; k++) {
         made_file(path, &(struct made){.samples = 60, .keys = true, .card = "{}"});
@@ -306,7 +306,7 @@ static mldf_section section_of(const char *path, const char *name) {
 
 static void nulls_stay_nulls_past_damaged_bits(void) {
     const char *path = check_tmp("nulls.mldf"), *out = check_tmp("saved.mldf");
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     mldf_value value;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
@@ -333,7 +333,7 @@ static void nulls_stay_nulls_past_damaged_bits(void) {
 
 static void a_damaged_key_costs_its_sample_alone(void) {
     const char *path = check_tmp("key.mldf"), *out = check_tmp("saved.mldf");
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     made_file(path, &(struct made){.samples = 60, .keys = true});
     mldf_section keys = section_of(path, "keys");
@@ -347,7 +347,7 @@ static void a_damaged_key_costs_its_sample_alone(void) {
 
 static void keys_that_cannot_be_read_are_counted_and_their_samples_stay(void) {
     const char *path = check_tmp("keys.mldf"), *out = check_tmp("saved.mldf");
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     uint8_t zeros[8 * 50] = {0};
     made_file(path, &(struct made){.samples = 60, .keys = true});
@@ -362,7 +362,7 @@ static void keys_that_cannot_be_read_are_counted_and_their_samples_stay(void) {
 
 static void a_damaged_directory_costs_what_its_damaged_entry_listed(void) {
     const char *path = check_tmp("directory.mldf"), *out = check_tmp("saved.mldf");
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     made_file(path, &(struct made){.samples = 60, .keys = true, .card = "{}"});
     uint64_t directory = info_of(path).directory_ptr;
@@ -387,7 +387,7 @@ static void a_damaged_directory_costs_what_its_damaged_entry_listed(void) {
 
 static void values_that_do_not_decode_cost_their_samples(void) {
     const char *path = check_tmp("text.mldf"), *out = check_tmp("saved.mldf");
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     uint8_t byte = 0xff;
     size_t bytes;
@@ -406,7 +406,7 @@ static void values_that_do_not_decode_cost_their_samples(void) {
 /* Earlier versions could append with a checksum of the descriptors that was not that of their bytes. */
 static void a_wrong_checksum_of_descriptors_that_a_former_state_vouches_for_costs_nothing(void) {
     const char *path = check_tmp("vouched.mldf"), *out = check_tmp("saved.mldf");
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     size_t bytes;
     made_file(path, &(struct made){.samples = 60, .keys = true});
@@ -438,7 +438,7 @@ static void a_wrong_checksum_of_descriptors_that_a_former_state_vouches_for_cost
 
 static void a_file_cut_behind_its_rows_is_saved_by_rows_alone(void) {
     const char *path = check_tmp("cut.mldf"), *out = check_tmp("saved.mldf");
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     made_file(path, &(struct made){.samples = 60});
     mldf_file_info info = info_of(path);
@@ -461,7 +461,7 @@ static void a_file_cut_behind_its_rows_is_saved_by_rows_alone(void) {
 
 static void a_file_cut_inside_an_append_gives_back_its_former_state(void) {
     const char *path = check_tmp("grown.mldf"), *out = check_tmp("saved.mldf");
-    mldf_repair_result result;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
     mldf_error err;
     made_file(path, &(struct made){.samples = 60, .keys = true});
     uint64_t end = info_of(path).file_bytes;
@@ -481,8 +481,8 @@ static void a_file_cut_inside_an_append_gives_back_its_former_state(void) {
 
 static void draft_files_become_files_of_today(void) {
     const char *out = check_tmp("today.mldf");
-    mldf_repair_result result;
-    mldf_verify_result verified;
+    mldf_repair_result result = MLDF_REPAIR_RESULT_INIT;
+    mldf_verify_result verified = MLDF_VERIFY_RESULT_INIT;
     mldf_error err;
     CHECK_OK(repair(check_source("tests/golden/draft/missing_208.mldf"), out, &result, &err), &err);
     CHECK_EQ_U64(5, result.samples_saved);

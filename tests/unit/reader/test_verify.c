@@ -58,7 +58,7 @@ static void a_whole_file_has_no_problems(void) {
     const char *path = check_tmp("whole.mldf");
     for (int i = 0; i < 8; i++) {
         struct notes notes;
-        mldf_verify_result result;
+        mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
         mldf_error err;
         made_file(path, &(struct made){.samples = i & 4 ? 0 : 3000,
                                        .keys = i & 1,
@@ -79,7 +79,7 @@ static void a_whole_file_has_no_problems(void) {
 static void appended_samples_are_verified_too(void) {
     const char *path = check_tmp("grown.mldf");
     struct notes notes;
-    mldf_verify_result result;
+    mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
     mldf_error err;
     made_file(path, &(struct made){.samples = 100, .keys = true});
     made_file(path, &(struct made){.samples = 77, .keys = true, .append = true});
@@ -95,7 +95,7 @@ static void reports_come_in_order_for_any_number_of_threads(void) {
     enum { BAD = sizeof bad / sizeof bad[0] };
     const char *path = check_tmp("order.mldf");
     struct notes first, other;
-    mldf_verify_result result;
+    mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
     mldf_error err;
     made_file(path, &(struct made){.samples = 3000});
     for (size_t i = 0; i < BAD; i++)
@@ -119,14 +119,14 @@ static void reports_come_in_order_for_any_number_of_threads(void) {
 
 static void a_bad_block_names_its_rows(void) {
     const char *path = check_tmp("block.mldf");
-    mldf_file_info info;
+    mldf_file_info info = MLDF_FILE_INFO_INIT;
     mldf_reader *r;
     struct notes notes;
-    mldf_verify_result result;
+    mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
     mldf_error err;
     made_file(path, &(struct made){.samples = 3000});
     REQUIRE_OK(mldf_reader_open(path, NULL, &r, &err), &err);
-    mldf_reader_info(r, &info);
+    CHECK_OK(mldf_reader_info(r, &info, NULL), NULL);
     uint64_t row = mldf_schema_row_bytes(mldf_reader_schema(r)), first = 65536 / row, last = (131072 - 1) / row;
     mldf_reader_close(r);
     REQUIRE(info.metadata_bytes > 131072);
@@ -144,7 +144,7 @@ static void a_bad_block_names_its_rows(void) {
 static void encrypted_files_are_checked_with_and_without_their_key(void) {
     uint8_t key[32] = {9}, wrong[32] = {8};
     mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
-    mldf_verify_result result;
+    mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
     mldf_error err;
     struct notes notes;
     if (!strstr(mldf_build_features(), "sodium"))
@@ -223,7 +223,7 @@ static void damage_key(const char *path, uint64_t sample) {
 static void a_bad_key_is_told_once(void) {
     const char *path = check_tmp("keys.mldf");
     static struct notes notes;
-    mldf_verify_result result;
+    mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
     mldf_error err;
     made_file(path, &(struct made){.samples = 3000, .keys = true});
     for (uint64_t sample = 1; sample < 9; sample++) {
@@ -277,7 +277,7 @@ static void a_caller_may_cancel(void) {
 
 static void what_is_no_file_is_an_error_and_what_does_not_open_a_problem(void) {
     struct notes notes;
-    mldf_verify_result result;
+    mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
     mldf_error err;
     CHECK_STATUS(MLDF_E_NOT_FOUND, run(check_tmp("nowhere.mldf"), 0, false, &notes, &result, &err), &err);
     const char *path = check_tmp("text.mldf");

@@ -42,7 +42,7 @@ static void make(struct dataset *d, uint64_t *state, const char *path, struct da
 /* Verified, deep, and nothing is wrong. */
 static void check_whole(const char *path) {
     mldf_verify_options options = MLDF_VERIFY_OPTIONS_INIT;
-    mldf_verify_result result;
+    mldf_verify_result result = MLDF_VERIFY_RESULT_INIT;
     mldf_error err;
     options.deep = true;
     options.problem = dataset_print_problem;
@@ -72,9 +72,11 @@ static void split_parts_merge_to_the_whole(void) {
         const char *whole = path_of("whole.mldf"), *merged = path_of("merged.mldf"),
                    *pattern = path_of("part-{:02d}.mldf");
         make(&d, &state, whole, (struct dataset_shape){5, 300, round % 2 ? 300 : 5000, true, round % 3 == 0}, NULL);
+        mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
         mldf_split_options splitting = MLDF_SPLIT_OPTIONS_INIT;
         double fractions[] = {0.5, 0.3, 0.2};
-        splitting.writer.overwrite = true;
+        splitting.writer = &writing;
+        writing.overwrite = true;
         if (round % 3 == 0)
             splitting.count = 1 + d.samples / 4;
         else if (round % 3 == 1)
@@ -83,7 +85,7 @@ static void split_parts_merge_to_the_whole(void) {
             splitting.fractions = fractions;
             splitting.fraction_count = 3;
         }
-        mldf_pack_result result;
+        mldf_pack_result result = MLDF_PACK_RESULT_INIT;
         CHECK_OK(mldf_reader_open(whole, NULL, &r, &err), &err);
         CHECK_OK(mldf_split(r, pattern, &splitting, &result, &err), &err);
         mldf_reader_close(r);
@@ -99,7 +101,7 @@ static void split_parts_merge_to_the_whole(void) {
             check_whole(names[parts]);
         }
         mldf_merge_options merging = MLDF_MERGE_OPTIONS_INIT;
-        merging.writer.overwrite = true;
+        merging.writer = &writing;
         CHECK_OK(mldf_merge(list, parts, merged, &merging, &result, &err), &err);
         CHECK_EQ_U64(0, differences(whole, merged));
         for (size_t i = 0; i < parts; i++)
@@ -125,8 +127,10 @@ static void select_takes_what_was_asked_for(void) {
         for (size_t f = 0; f < fields; f++)
             names[f] = mldf_schema_field(d.schema, d.fields - 1 - f)->name;
         mldf_sample_range range = {d.samples / 3, d.samples};
+        mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
         mldf_select_options options = MLDF_SELECT_OPTIONS_INIT;
-        options.writer.overwrite = true;
+        options.writer = &writing;
+        writing.overwrite = true;
         options.fields = names;
         options.field_count = fields;
         options.ranges = &range;
@@ -187,7 +191,7 @@ static void strata_keep_the_parts_in_proportion(void) {
         const double fractions[] = {0.8, 0.15, 0.05};
         struct tallies tallies = {0, {0}};
         mldf_split_options options = MLDF_SPLIT_OPTIONS_INIT;
-        options.writer.overwrite = true;
+        options.writer = &writing;
         options.fractions = fractions;
         options.fraction_count = 3;
         options.by = "c";
@@ -246,13 +250,15 @@ static void on_part(void *user, const mldf_part *part) {
 
 /* Size of the file with samples [from, from + count) of the reader. */
 static uint64_t size_of_range(const mldf_reader *r, uint64_t from, uint64_t count) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_select_options options = MLDF_SELECT_OPTIONS_INIT;
-    mldf_pack_result result = {0, 0, 0};
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
     mldf_sample_range range = {from, from + count};
     options.ranges = &range;
     options.range_count = 1;
-    options.writer.overwrite = true;
+    options.writer = &writing;
+    writing.overwrite = true;
     CHECK_OK(mldf_select(r, path_of("range.mldf"), &options, &result, &err), &err);
     return result.bytes;
 }
@@ -263,14 +269,16 @@ static void no_part_is_larger_than_asked_for_nor_could_take_one_more(void) {
         struct dataset d;
         struct part_sizes sizes = {0};
         mldf_error err;
-        mldf_pack_result result;
+        mldf_pack_result result = MLDF_PACK_RESULT_INIT;
         mldf_reader *r = NULL;
+        mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
         mldf_split_options options = MLDF_SPLIT_OPTIONS_INIT;
         const char *whole = path_of("whole.mldf");
         make(&d, &state, whole, (struct dataset_shape){4, 200, 400, round % 2 == 0, round % 3 == 0}, NULL);
         REQUIRE_OK(mldf_reader_open(whole, NULL, &r, &err), &err);
         sizes.limit = options.bytes = 20000 + 777 * round;
-        options.writer.overwrite = true;
+        options.writer = &writing;
+        writing.overwrite = true;
         options.part = on_part;
         options.part_user = &sizes;
         REQUIRE_OK(mldf_split(r, path_of("part-{}.mldf"), &options, &result, &err), &err);
@@ -296,11 +304,13 @@ static void a_cancelled_split_leaves_nothing(void) {
         make(&d, &state, whole, (struct dataset_shape){4, 400, 20000, false, false}, NULL);
     while (d.samples < 200 && (dataset_free(&d), true));
     CHECK_OK(mldf_reader_open(whole, NULL, &r, &err), &err);
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_split_options options = MLDF_SPLIT_OPTIONS_INIT;
     unsigned calls = 0;
     options.count = 1;
-    options.writer.progress = refuse;
-    options.writer.progress_user = &calls;
+    options.writer = &writing;
+    writing.progress = refuse;
+    writing.progress_user = &calls;
     CHECK_STATUS(MLDF_E_CANCELLED, mldf_split(r, path_of("gone-{}.mldf"), &options, NULL, &err), &err);
     CHECK_EQ_U64(0, files_with("gone-"));
     mldf_reader_close(r);

@@ -29,6 +29,7 @@ static bool refuse(void *user, const mldf_progress *progress) {
 }
 
 static void a_cancelled_pack_leaves_nothing(void) {
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_pack_options options = MLDF_PACK_OPTIONS_INIT;
     mldf_error err;
     unsigned calls = 0;
@@ -39,8 +40,9 @@ static void a_cancelled_pack_leaves_nothing(void) {
     for (int i = 0; i < 2000000; i++)
         fprintf(f, "%d,text %d\n", i, i);
     fclose(f);
-    options.writer.progress = refuse;
-    options.writer.progress_user = &calls;
+    options.writer = &writing;
+    writing.progress = refuse;
+    writing.progress_user = &calls;
     CHECK_STATUS(MLDF_E_CANCELLED, mldf_pack(&source, 1, out, &options, NULL, &err), &err);
     CHECK_EQ_U64(0, files_with("cancel.mldf"));
 }
@@ -132,7 +134,7 @@ static void write_tagged(const char *path, const char *last) {
 
 static void fields_of_unknown_type_are_copied_and_compared(void) {
     mldf_repack_options options = MLDF_REPACK_OPTIONS_INIT;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
     const char *a = check_tmp("u1.mldf"), *b = check_tmp("u2.mldf"), *c = check_tmp("u3.mldf");
     const char *compress = "p=5";
@@ -150,7 +152,7 @@ static void fields_of_unknown_type_are_copied_and_compared(void) {
 }
 
 static void rows_are_appended_with_the_types_of_the_file(void) {
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
     const char *one = check_tmp("one.csv"), *two = check_tmp("two.jsonl"), *out = check_tmp("rows.mldf");
     put(one, "x,t\n1,a\n2,b\n");

@@ -146,8 +146,9 @@ static void extract_and_tar_write_the_types_files(void) {
     mldf_context *context = make_context();
     mldf_reader *reader = open_file("a.mldf", context);
     mldf_extract_options how = MLDF_EXTRACT_OPTIONS_INIT;
+    mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_convert_options convert = MLDF_CONVERT_OPTIONS_INIT;
-    mldf_pack_result result;
+    mldf_pack_result result = MLDF_PACK_RESULT_INIT;
     mldf_error err;
     char folder[512], path[600], data[32768];
     const char *source;
@@ -166,8 +167,9 @@ static void extract_and_tar_write_the_types_files(void) {
     snprintf(from, sizeof from, "%s", check_tmp("a.mldf"));
     snprintf(to, sizeof to, "%s", check_tmp("points.tar"));
     source = from;
-    convert.writer.context = context;
-    convert.writer.overwrite = true;
+    convert.writer = &writing;
+    writing.context = context;
+    writing.overwrite = true;
     REQUIRE_OK(mldf_convert(&source, 1, to, &convert, &result, &err), &err);
     size_t bytes = read_file(to, data, sizeof data);
     CHECK(contains(data, bytes, "csv") && contains(data, bytes, "x,y\n2,0.5\n"));

@@ -10,6 +10,7 @@ static void every_status_has_its_own_name(void) {
         const char *name;
     } names[] = {{MLDF_OK, "ok"},
                  {MLDF_END, "end"},
+                 {MLDF_ABSENT, "absent"},
                  {MLDF_E_ARGUMENT, "argument"},
                  {MLDF_E_NOT_FOUND, "not_found"},
                  {MLDF_E_NO_SPACE, "no_space"},

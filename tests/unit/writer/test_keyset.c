@@ -94,7 +94,7 @@ static void the_later_sample_is_skipped(void) {
             uint64_t skipped = 0;
             for (unsigned part = 0; part < parts; part++) {
                 mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
-                mldf_write_result result;
+                mldf_write_result result = MLDF_WRITE_RESULT_INIT;
                 memset(&told, 0, sizeof told);
                 options.threads = threads;
                 options.skip_bad_samples = true;
@@ -140,7 +140,7 @@ static void without_skipping_the_file_ends_at_once(void) {
 static void a_full_set_leaves_the_rest_to_the_end(void) {
     static struct told told;
     mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
-    mldf_write_result result;
+    mldf_write_result result = MLDF_WRITE_RESULT_INIT;
     mldf_error err;
     memset(&told, 0, sizeof told);
     options.skip_bad_samples = true;
@@ -165,7 +165,7 @@ static void the_key_of_a_bad_sample_is_free(void) {
     mldf_writer *w;
     mldf_error err;
     mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
-    mldf_write_result result;
+    mldf_write_result result = MLDF_WRITE_RESULT_INIT;
     options.skip_bad_samples = true;
     CHECK_OK(mldf_schema_new(NULL, &schema, &err), &err);
     CHECK_OK(mldf_schema_add(schema, "j", MLDF_JSON, NULL, 0, &err), &err);

@@ -18,7 +18,7 @@ static uint64_t real_size(const mldf_reader *reader, const mldf_schema *schema, 
                           uint64_t count) {
     struct copier c;
     mldf_error err;
-    mldf_write_result result = {0, 0, 0};
+    mldf_write_result result = MLDF_WRITE_RESULT_INIT;
     uint64_t ignored;
     struct stat st;
     CHECK_OK(mldfi_copier_begin(&c, reader, schema, mldf_reader_has_keys(reader), &err), &err);

@@ -130,7 +130,7 @@ static void skipped_samples_are_told_of_in_order(void) {
         mldf_schema *schema = make_schema();
         mldf_writer_options options = MLDF_WRITER_OPTIONS_INIT;
         mldf_writer *w;
-        mldf_write_result result;
+        mldf_write_result result = MLDF_WRITE_RESULT_INIT;
         mldf_reader *r;
         options.threads = threads;
         options.skip_bad_samples = true;

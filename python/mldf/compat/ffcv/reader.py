@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ...dataset import Dataset
 from ...dataset import open as open_dataset
-from ...errors import UnsupportedError
 from .fields import BytesField, FloatField, IntField, JSONField, NDArrayField, RGBImageField
+from .tables import allocations, metadata
 
 __all__ = ["Reader"]
 
@@ -29,12 +30,15 @@ class Reader:
         custom = dict(custom_fields or {})
         self.handlers = {n: _handler(f, custom.get(n)) for n, f in self.dataset.schema.items()}
 
-    @property
+    @cached_property
     def metadata(self) -> Any:
-        """FFCV's table of records, which is not here: ``reader.dataset[name]`` are the values of a field."""
-        raise UnsupportedError(
-            "Reader.metadata: records of an MLDF file are not FFCV's; reader.dataset[name] are a field's values"
-        )
+        """A structured array: ``f0`` the records of the first field, and so on (tables.py)."""
+        return metadata(self.dataset)
+
+    @cached_property
+    def alloc_table(self) -> Any:
+        """Where payloads lie: an array of (sample_id, ptr, size)."""
+        return allocations(self.dataset)
 
 
 def _handler(info: Any, custom: Any) -> Any:

@@ -10,7 +10,7 @@ each transform's. docs/migrate-turboloader.md has all of it.
 """
 
 from .loader import DataLoader, FastDataLoader, Loader, create_loader, decode_jpeg, decode_jpeg_scaled
-from .padding import GridMask, Mosaic, Pad
+from .mosaic import Mosaic
 from .tbl import TblRawImageLoader, preprocess_to_tbl
 from .tbl_file import (
     MetadataType,
@@ -22,6 +22,8 @@ from .tbl_file import (
     format_to_extension,
 )
 from .transforms import (
+    AutoAugment,
+    AutoAugmentPolicy,
     CenterCrop,
     ColorJitter,
     Compose,
@@ -29,10 +31,12 @@ from .transforms import (
     CutMix,
     GaussianBlur,
     Grayscale,
+    GridMask,
     ImageNetNormalize,
     InterpolationMode,
     MixUp,
     Normalize,
+    Pad,
     PaddingMode,
     RandAugment,
     RandomAffine,
@@ -50,6 +54,8 @@ from .transforms import (
 )
 
 __all__ = [
+    "AutoAugment",
+    "AutoAugmentPolicy",
     "CenterCrop",
     "ColorJitter",
     "Compose",

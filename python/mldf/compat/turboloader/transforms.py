@@ -1,5 +1,5 @@
 """TurboLoader's transforms that mldf's operations express: they run for each sample in C threads, and on one image by
-``apply``. padding.py has those that run in Python.
+``apply``. mosaic.py has the one that runs in Python.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from ...pipeline import Operation, Steps
 from ..apply import apply as run
 
 __all__ = [
+    "AutoAugment",
+    "AutoAugmentPolicy",
     "CenterCrop",
     "ColorJitter",
     "Compose",
@@ -23,10 +25,12 @@ __all__ = [
     "CutMix",
     "GaussianBlur",
     "Grayscale",
+    "GridMask",
     "ImageNetNormalize",
     "InterpolationMode",
     "MixUp",
     "Normalize",
+    "Pad",
     "PaddingMode",
     "RandAugment",
     "RandomAffine",
@@ -62,7 +66,7 @@ class TensorFormat(Enum):
 
 
 class PaddingMode(Enum):
-    """Of RandomCrop: CONSTANT alone is there."""
+    """What lies outside an image: a value, the outermost pixels, or the image mirrored."""
 
     CONSTANT = 0
     EDGE = 1
@@ -87,7 +91,7 @@ class Transform(Operation):
         return ComposedTransforms([self]).__or__(step)
 
 
-RANDOM = ("ColorJitter", "RandAugment", "MixUp", "CutMix", "GridMask", "Mosaic")
+RANDOM = ("AutoAugment", "ColorJitter", "RandAugment", "MixUp", "CutMix", "GridMask", "Mosaic")
 
 
 class ComposedTransforms(Steps):
@@ -143,16 +147,28 @@ class CenterCrop(ops.CenterCrop, Transform):
         super().__init__((height, width))
 
 
+class Pad(ops.Border, Transform):
+    """mldf.Border: `padding` pixels on all sides."""
+
+    def __init__(self, padding: int, mode: PaddingMode = PaddingMode.CONSTANT, value: int = 0) -> None:
+        super().__init__(padding, mode.name.lower(), value)
+
+
 class RandomCrop(ops.RandomCrop, Transform):
-    """Width first; padding of one value."""
+    """Width first. With a pad_mode other than CONSTANT, a Pad and a RandomCrop."""
+
+    def __new__(
+        cls, width: int, height: int, padding: int = 0, pad_mode: Any = None, pad_value: int = 0, seed: int = 0
+    ) -> Any:
+        """One transform, or two."""
+        if pad_mode in (None, PaddingMode.CONSTANT) or not padding:
+            return super().__new__(cls)
+        return ComposedTransforms([Pad(padding, pad_mode), RandomCrop(width, height, seed=seed)])
 
     def __init__(
         self, width: int, height: int, padding: int = 0, pad_mode: Any = None, pad_value: int = 0, seed: int = 0
     ) -> None:
-        del seed
-        if pad_mode is not None and getattr(pad_mode, "name", pad_mode) not in ("CONSTANT", "constant"):
-            raise UnsupportedError(f"RandomCrop(pad_mode={pad_mode!r}): only a constant is there")
-
+        del seed, pad_mode
         super().__init__((height, width), padding, fill=pad_value)
 
 
@@ -314,3 +330,27 @@ class RandAugment(ops.RandAugment, Transform):
     def __init__(self, num_ops: int = 2, magnitude: int = 9, seed: int = 0) -> None:
         del seed
         super().__init__(num_ops, magnitude)
+
+
+class AutoAugmentPolicy(Enum):
+    """The dataset that a policy was found for."""
+
+    IMAGENET = 0
+    CIFAR10 = 1
+    SVHN = 2
+
+
+class AutoAugment(ops.AutoAugment, Transform):
+    """mldf.AutoAugment, which has all 25 pairs of a policy."""
+
+    def __init__(self, policy: AutoAugmentPolicy = AutoAugmentPolicy.IMAGENET, seed: int = 0) -> None:
+        del seed
+        super().__init__(policy.name.lower())
+
+
+class GridMask(ops.GridMask, Transform):
+    """mldf.GridMask. d: the grid's step, of the shorter side; ratio: a square's side, of the step."""
+
+    def __init__(self, d: float = 0.5, ratio: float = 0.6, p: float = 0.5, seed: int = 0) -> None:
+        del seed
+        super().__init__(d, ratio, p)

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ..plan import Plan
 from ..reader import Reader
 from ..traversal_order.base import TraversalOrder
 
-__all__ = ["Loader", "OrderOption"]
+__all__ = ["ORDER_TYPE", "Loader", "OrderOption"]
 
 
 class OrderOption(Enum):
@@ -32,6 +32,9 @@ class OrderOption(Enum):
     SEQUENTIAL = "sequential"
     RANDOM = "random"
     QUASI_RANDOM = "quasi-random"
+
+
+ORDER_TYPE = Union[OrderOption, type[TraversalOrder]]
 
 
 class Loader(Base):
@@ -70,6 +73,7 @@ class Loader(Base):
         self.num_workers = num_workers if num_workers > 0 else len(os.sched_getaffinity(0))
         self.traversal_order: TraversalOrder | None = None
         self._after: list[Callable[[Any], Any]] | None = None  # the user's transforms
+        self.code: object = object()  # another one when own operations were asked for their code again
         for name, cls in self.custom_fields.items():
             if isinstance(cls, type) and issubclass(cls, CustomField):
                 register_field(cls)
@@ -151,8 +155,8 @@ class Loader(Base):
             self.set_pipelines(self.pipelines)
             if state is not None:
                 self.load_state_dict(state)
-        if self.recompile and self._plan is not None:
-            self._plan.made.clear()
+        if self.recompile:
+            self.generate_code()
         if self.traversal_order is not None and not self._resumed:
             self._visit(self._next_epoch)
         return super().__iter__()
@@ -208,6 +212,12 @@ class Loader(Base):
             )
         key = f"{found}_ = {found}" if found in ("index", "valid", "key") else found
         return {**{name: None for name in schema if name != found}, key: []}
+
+    def generate_code(self) -> None:
+        """Own operations are asked for their code again."""
+        self.code = object()
+        if self._plan is not None:
+            self._plan.made.clear()
 
     @property
     def next_epoch(self) -> int:

@@ -1,5 +1,5 @@
-"""TurboLoader's transforms that no operation of mldf's expresses: Pad, GridMask and Mosaic. They run in Python, image
-by image, by ``apply`` and when a batch is handed over.
+"""TurboLoader's Mosaic, which gets its images from the program, not from the files: it runs in Python, by ``apply`` and
+when a batch is handed over.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 from ... import ops
 from ...errors import ArgumentError
 from ..apply import apply as run
-from .transforms import ComposedTransforms, PaddingMode
+from .transforms import ComposedTransforms
 
-__all__ = ["GridMask", "InPython", "Mosaic", "Pad"]
+__all__ = ["InPython", "Mosaic"]
 
 
 class InPython:
@@ -34,46 +34,11 @@ class InPython:
 
     def is_deterministic(self) -> bool:
         """The same output for the same input?"""
-        return isinstance(self, Pad)
+        return False
 
     def __or__(self, step: Any) -> ComposedTransforms:
         """With one more `step` behind it."""
         return ComposedTransforms([self]).__or__(step)
-
-
-class Pad(InPython):
-    """`padding` pixels on all sides: a value, the edge, or a reflection."""
-
-    def __init__(self, padding: int, mode: PaddingMode = PaddingMode.CONSTANT, value: int = 0) -> None:
-        self.padding, self.mode, self.value = int(padding), mode, value
-
-    def image(self, img: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """By NumPy."""
-        sides = [(self.padding, self.padding)] * 2 + [(0, 0)]
-        if self.mode is PaddingMode.CONSTANT:
-            return np.pad(img, sides, "constant", constant_values=self.value)
-        return np.pad(img, sides, "edge" if self.mode is PaddingMode.EDGE else "reflect")
-
-
-class GridMask(InPython):
-    """Squares on a grid become 0. d: the grid's step, of the shorter side; ratio: the square's side, of the step."""
-
-    def __init__(self, d: float = 0.5, ratio: float = 0.6, p: float = 0.5, seed: int = 0) -> None:
-        self.d, self.ratio, self.p = d, ratio, p
-        self._random = np.random.RandomState(seed % 2**32)
-
-    def image(self, img: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """A new image."""
-        draw, at_y, at_x = self._random.random_sample(3)
-        if draw >= self.p:
-            return img
-        step = max(int(min(img.shape[:2]) * self.d), 1)
-        side = int(step * self.ratio)
-        rows = (np.arange(img.shape[0]) + int(at_y * step)) % step < side
-        columns = (np.arange(img.shape[1]) + int(at_x * step)) % step < side
-        out = img.copy()
-        out[rows[:, None] & columns] = 0
-        return out
 
 
 class Mosaic(InPython):
