@@ -32,7 +32,7 @@ static const struct option_spec options[] = {
      "mldf: encrypt OUT with this key; --key opens IN; payloads are hidden, but keys,\n"
      "                           labels, names of fields and card stay readable (mldf keygen makes a key file)"},
     {0, "decrypt", NULL, "mldf: do not encrypt OUT (default: with the secret that opened an encrypted IN)"},
-    {0, "card", "FILE", "mldf: another card: a JSON object that describes the dataset"},
+    {0, "card", "FILE", "mldf, tar: another card: a JSON object that describes the dataset"},
     {0, "page-size", "N", "mldf, beton: a power of two; K, M and G may follow (default: automatic)"},
     {0, "no-checksums", NULL, "mldf: leave the checksums out"},
     {'j', "workers", "N", "threads; by default the CPUs this process may use, 0: one thread"},

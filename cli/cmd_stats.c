@@ -319,13 +319,15 @@ static int check_svg(const struct invocation *v, const char *path) {
 static int find_classes(const struct invocation *v, const mldf_reader *reader, mldf_classes ***out) {
     size_t count = mldf_schema_field_count(mldf_reader_schema(reader));
     mldf_error err;
+    size_t *fields = calloc(count + 1, sizeof *fields);
     *out = calloc(count + 1, sizeof **out);
-    if (!*out)
-        return no_memory(v);
-    for (size_t i = 0; i < count; i++)
-        if (mldf_classes_new(reader, i, &(*out)[i], &err) < 0)
-            return report_error(v, v->files[0], &err);
-    return EXIT_FINE;
+    int code = *out && fields ? EXIT_FINE : no_memory(v);
+    for (size_t i = 0; fields && i < count; i++)
+        fields[i] = i;
+    if (code == EXIT_FINE && mldf_classes_of(reader, fields, count, *out, &err) < 0)
+        code = report_error(v, v->files[0], &err);
+    free(fields);
+    return code;
 }
 
 static void free_classes(const mldf_reader *reader, mldf_classes **names) {

@@ -311,21 +311,29 @@ static mldf_status print_one(const struct invocation *v, struct selection *s, ui
 static int find_classes(const struct invocation *v, struct selection *s) {
     mldf_error err;
     s->classes = calloc(s->field_count + 1, sizeof *s->classes);
-    if (!s->classes)
-        return no_memory(v);
-    for (size_t i = 0; i < s->field_count; i++) {
+    size_t *fields = calloc(s->field_count + 1, sizeof *fields), *places = calloc(s->field_count + 1, sizeof *places);
+    mldf_classes **found = calloc(s->field_count + 1, sizeof *found);
+    size_t count = 0;
+    int code = s->classes && fields && places && found ? EXIT_FINE : no_memory(v);
+    for (size_t i = 0; code == EXIT_FINE && i < s->field_count; i++) {
         const mldf_field *shown = mldf_schema_field(schema_of(s), s->fields[i]);
-        size_t field;
-        if (mldf_schema_find(mldf_reader_schema(s->reader), shown->name, &field, NULL) < 0)
-            continue; /* the view makes it */
-        mldf_status status =
-            shown->type_id == MLDF_INT ? mldf_classes_new(s->reader, field, &s->classes[i], &err) : MLDF_ABSENT;
-        if (status == MLDF_E_MEMORY)
-            return report_error(v, s->path, &err);
-        if (status < 0) /* samples are shown without names; verify says what is wrong with the card */
-            warn(v, s->path, MLDF_ERROR_TEXT(&err));
+        /* What only the view has, no card names. */
+        if (shown->type_id == MLDF_INT &&
+            mldf_schema_find(mldf_reader_schema(s->reader), shown->name, &fields[count], NULL) >= 0)
+            places[count++] = i;
     }
-    return EXIT_FINE;
+    mldf_status status =
+        code == EXIT_FINE && count ? mldf_classes_of(s->reader, fields, count, found, &err) : MLDF_ABSENT;
+    for (size_t i = 0; status == MLDF_OK && i < count; i++)
+        s->classes[places[i]] = found[i];
+    if (status == MLDF_E_MEMORY)
+        code = report_error(v, s->path, &err);
+    else if (status < 0) /* samples are shown without names; verify says what is wrong with the card */
+        warn(v, s->path, MLDF_ERROR_TEXT(&err));
+    free(found);
+    free(places);
+    free(fields);
+    return code;
 }
 
 static int print_all(const struct invocation *v, struct selection *s) {

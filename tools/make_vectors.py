@@ -242,6 +242,18 @@ def sound(samples, rate, channels, bits, codec, data):
     return Raw(struct.pack("<QIHBB", samples, rate, channels, bits, codec), data)
 
 
+def video_field(name, arguments=None, flags=0):
+    return Field(name, 30, arguments, flags | SIZE64, 32)
+
+
+def video(height, width, frames, fps=(30, 1), pts=None):
+    """A value of a video that is stored frame by frame."""
+    table = 8 * (len(frames) + 1) + (8 * len(frames) if pts is not None else 0)
+    offsets = [table + sum(map(len, frames[:i])) for i in range(len(frames) + 1)]
+    data = struct.pack(f"<{len(offsets)}Q", *offsets) + (struct.pack(f"<{len(frames)}q", *pts) if pts is not None else b"")
+    return Raw(struct.pack("<IHHII", len(frames), height, width, *fps), data + b"".join(frames))
+
+
 TOKENS, PACKED, STREAM = 41, 42, 44
 
 
@@ -885,6 +897,15 @@ def valid_files():
              "fixed": flac_sound(16000, 2, frames([30, 40, 50], 2, 1), wide=True), "draft": Raw(b"")},
             {"any": flac_sound(44100, 1, []), "fixed": sound(0, 16000, 2, 32, 16, b""), "draft": Raw(b"")}]
     yield "packets", Writer(fields, [rows]), None, {}
+
+    fields = [video_field("raw", {"mode": "raw"}, NULLABLE), video_field("files", {"mode": "image", "pts": True}),
+              video_field("deep", {"bits": 16, "channels": 1, "fps": [25, 1], "mode": "raw"}), Field("draft", 30, {}, SIZE32, 32)]
+    rows = [{"raw": video(2, 3, [bytes(range(k, k + 18)) for k in range(5)]), "files": video(1, 1, [PIXEL] * 3, (90000, 1), [-7, 0, 2**40]),
+             "deep": video(20, 30, [constant_bytes(f"deep {k}", 1200) for k in range(2)], (25, 1)), "draft": Raw(bytes(range(20)), b"sixsix")},
+            {"raw": None, "files": video(1, 1, [PIXEL], (1, 1), [5]), "deep": video(1, 1, [b"xy"], (2**32 - 1, 2**32 - 1)), "draft": Raw(b"")},
+            {"raw": video(40, 9, [constant_bytes("clip", 1080)], (30000, 1001)), "files": video(0, 0, [], (1, 1), []),
+             "deep": video(0, 0, [], (25, 1)), "draft": Raw(b"")}]
+    yield "videos", Writer(fields, [rows]), None, {}
 
     fields = [token_field("doc", TOKENS, {"dtype": "<u2", "eos": 50256, "tokenizer": "gpt2", "vocabulary": 50257}, NULLABLE),
               token_field("bytes", TOKENS, {"dtype": "|u1"}, PREFIX), token_field("packed", PACKED, {"dtype": "<i4", "pad": 7, "vocabulary": 100000}),

@@ -135,6 +135,26 @@ def packets():
         yield case("A7", f"packets_deep_{name}", e.fix(), status, ptr, f"a table of packets: {name}", when="verify", deep=True, sample=0, field="a")
 
 
+def videos():
+    """Videos frame by frame: the record, then the tables."""
+    good = mv.video(2, 3, [bytes(18)] * 3, (30, 1), [1, 2, 3])
+    field = mv.video_field("v", {"mode": "raw", "pts": True})
+    for name, code, member, value, at in (
+            ("fps_num", "I", 24, 0, 24), ("fps_den", "I", 28, 0, 28), ("height", "H", 20, 0, 20), ("width", "H", 22, 0, 20), ("count", "I", 16, 4, 8),
+            ("count_huge", "I", 16, 2**32 - 1, 8), ("size", "H", 20, 65535, 8)):
+        e = Editor(mv.Writer([field], [[{"v": good}]]).write())
+        e.put(code, e.record(0, 0) + member, value)
+        yield case("A7", f"video_{name}", e.fix(), "corrupt", e.record(0, 0) + at, f"a video's record: {name}", when="access", sample=0, field="v")
+    for name, code, member, number in (
+            ("offset_low", "Q", 0, 0), ("offset_back", "Q", 8, 2**63), ("offset_end", "Q", 24, 109), ("offset_past_end", "Q", 24, 111),
+            ("frame_size", "Q", 8, 75), ("pts_equal", "q", 40, 1), ("pts_back", "q", 48, -2**63)):
+        data = bytearray(good.data)
+        struct.pack_into("<" + code, data, member, number)
+        e = Editor(mv.Writer([field], [[{"v": mv.Raw(good.record, bytes(data))}]]).write())
+        ptr = e.get("Q", e.record(0, 0))
+        yield case("A7", f"video_deep_{name}", e.fix(), "corrupt", ptr, f"a video's tables: {name}", when="verify", deep=True, sample=0, field="v")
+
+
 def features():
     """Spectrograms and codec tokens that contradict themselves."""
     mel = mv.grid_field("x", mv.SPECTROGRAM, {"bins": 3, "dtype": "<f2"})
@@ -810,6 +830,7 @@ def access_cases(base, case, edited):
         yield case("A7", f"audio_{name}", e.fix(), status, e.record(0, 0) + at, f"an audio record: {name}", when="access", sample=0,
                    field="sound")
     yield from packets()
+    yield from videos()
     yield record("A7", "text_encoding", 0, 5, 14, "B", 1, "feature", "text of another encoding")
     yield from tokens()
     yield from features()

@@ -43,6 +43,7 @@ INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT = 1, 2, 3, 4, 5, 6, 40
 IMAGES = (10, 11, 12, 13)  # RAW, JPEG, PNG, any
 WAVEFORM, PACKETS = 20, 21
 SPECTROGRAM, CODEC_TOKENS = GRIDS = (22, 23)
+FRAMES = 30
 TOKENS, PACKED, STREAM = TOKEN_TYPES = (41, 42, 44)
 PRIVATE = 0x8000
 REGISTERED = {*range(1, 7), *range(10, 14), *range(20, 24), *range(30, 33), *range(40, 45), 50}
@@ -617,6 +618,56 @@ def grid_fault(f, record, data, deep=True):
     return None
 
 
+def check_frames_arguments(a):
+    """ValueError when the arguments of videos that are stored frame by frame are wrong."""
+    for name, good in (("channels", (1, 3, 4)), ("bits", (8, 16)), ("quality", range(1, 101))):
+        if name in a and (type(a[name]) is not int or a[name] not in good):
+            raise ValueError(name)
+    if a.get("mode", "jpeg") not in ("jpeg", "image", "raw") or not isinstance(a.get("pts", False), bool):
+        raise ValueError("mode or pts")
+    if a.get("encode", "keep") not in ("keep", "jpeg", "fast-jpeg") or (a.get("mode") == "raw" and "encode" in a):
+        raise ValueError("encode")
+    fps = a.get("fps", 1)
+    if any(type(n) is not int or not 1 <= n < 2**32 for n in (fps if isinstance(fps, list) and len(fps) == 2 else [fps])):
+        raise ValueError("fps")
+
+
+def frames_fault(a, record, size):
+    """(byte of the record, message), or None."""
+    count, height, width, num, den = struct.unpack_from("<IHHII", record, 16)
+    if num == 0:
+        return 24, "fps_num 0"
+    if den == 0:
+        return 28, "fps_den 0"
+    if count and not (height and width):
+        return 20, f"frames of {width} x {height} pixels"
+    need = 8 * (count + 1) + (8 * count if a.get("pts") else 0)
+    if a.get("mode") == "raw":
+        need += count * height * width * a.get("channels", 3) * a.get("bits", 8) // 8
+    return (8, f"{size} bytes, {need} are needed") if size < need else None
+
+
+def video_frames(arguments, stored):
+    """(the bytes of each frame, the tick of each, seconds a tick lasts as a pair). SpecError: the tables contradict each other."""
+    count, height, width, num, den = struct.unpack_from("<IHHII", stored.record, 16)
+    offsets = struct.unpack_from(f"<{count + 1}Q", stored.data)
+    table = 8 * (count + 1)
+    ticks = list(range(count))
+    if arguments.get("pts"):
+        ticks = list(struct.unpack_from(f"<{count}q", stored.data, table))
+        table += 8 * count
+        if any(b <= a for a, b in zip(ticks, ticks[1:])):
+            raise SpecError("corrupt", None, "times that do not ascend")
+    if offsets[0] < table or offsets[-1] != len(stored.data) or any(b < a for a, b in zip(offsets, offsets[1:])):
+        raise SpecError("corrupt", None, "offsets of frames")
+    frames = [stored.data[a:b] for a, b in zip(offsets, offsets[1:])]
+    if arguments.get("mode") == "raw":
+        need = height * width * arguments.get("channels", 3) * arguments.get("bits", 8) // 8
+        if any(len(frame) != need for frame in frames):
+            raise SpecError("corrupt", None, "the size of a raw frame")
+    return frames, ticks, (den, num)
+
+
 def check_name(name):
     """ValueError when it is not the name of a field."""
     if not isinstance(name, str) or not 1 <= len(name.encode()) <= 63 or any(ord(c) < 32 or ord(c) == 127 for c in name):
@@ -1090,6 +1141,9 @@ class File:
             if f.type_id == PACKETS:
                 check_packet_arguments(a)
             return SIZE64, 32
+        if f.type_id == FRAMES and f.form != SIZE32:
+            check_frames_arguments(a)
+            return SIZE64, 32
         if f.type_id in GRIDS and f.form != SIZE32:
             check_grid_arguments(f.type_id, a)
             return SIZE64, 24
@@ -1291,6 +1345,8 @@ class File:
         if f.type_id in (WAVEFORM, PACKETS) and f.known:
             samples, _, channels = struct.unpack_from("<QIH", record, 16)
             return [min(samples, 2**32 - 1), channels]
+        if f.type_id == FRAMES and f.known:
+            return list(struct.unpack_from("<IHH", record, 16))
         if f.type_id in GRIDS and f.known:
             frames, across = struct.unpack_from("<IH", record, 16)
             return [frames, across] if grid_form(f)[1] else [across, frames]
@@ -1308,7 +1364,7 @@ class File:
 
     def value(self, sample, name):
         """int, float, bytes, str, NumPy array (bfloat16 as uint16 bits), a JSON value, nested dicts and lists for INLINE,
-        Stored for images, recordings (audio_floats gives their numbers, audio_packets their packets), tokens (token_parts gives their ids) and for types that are not known here, None for a null."""
+        Stored for images, videos (video_frames gives their frames), recordings (audio_floats gives their numbers, audio_packets their packets), tokens (token_parts gives their ids) and for types that are not known here, None for a null."""
         f = self._field(sample, name)
         s = self.stored(sample, name)
         if s is None or not f.known:
@@ -1340,6 +1396,11 @@ class File:
             if wrong:
                 raise bad("corrupt", r + wrong[0] if wrong[0] is not None else struct.unpack_from("<Q", s.record)[0], wrong[1])
             return np.frombuffer(s.data, grid_form(f)[0]).reshape(self.shape(f, s.record))
+        if f.type_id == FRAMES:
+            wrong = frames_fault(f.arguments, s.record, len(s.data))
+            if wrong:
+                raise bad("corrupt", r + wrong[0], wrong[1])
+            return s
         if f.type_id in IMAGES or f.type_id in (WAVEFORM, PACKETS):
             audio = f.type_id not in IMAGES
             wrong = audio_fault(f.arguments, s.record, len(s.data), f.type_id == PACKETS) if audio else image_fault(s.record, len(s.data))
@@ -1569,7 +1630,12 @@ class File:
             raise SpecError("corrupt", ptr, "fast JPEG of another size", sample, f.name)
 
     def _check_packets(self, sample, f, value):
-        """The table of a compressed recording."""
+        """The tables of a compressed recording, and of a video's frames."""
+        if f.type_id == FRAMES and f.known and isinstance(value, Stored):
+            try:
+                video_frames(f.arguments, value)
+            except SpecError as why:
+                raise SpecError(why.status, struct.unpack_from("<Q", value.record)[0], why.message, sample, f.name) from None
         if f.type_id == PACKETS and f.known and isinstance(value, Stored) and value.record[31] in LOSSLESS + LOSSY:
             try:
                 audio_packets(value)

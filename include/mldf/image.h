@@ -190,7 +190,7 @@ typedef enum mldf_image_filter {
     MLDF_IMAGE_BILINEAR = 1,
     MLDF_IMAGE_BICUBIC = 2,
     MLDF_IMAGE_LANCZOS = 3,
-    MLDF_IMAGE_AREA = 4 /* each source pixel weighs by the part of it that is covered */
+    MLDF_IMAGE_AREA = 4 /* each source pixel weighs by the part of it that is covered, enlarging too */
 } mldf_image_filter;
 
 /* width x height pixels of the same channels and bits into `pixels`. scratch: reused; may be NULL. */

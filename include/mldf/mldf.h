@@ -1,5 +1,5 @@
 /* mldf/mldf.h: all of libmldf's public interface. Read base.h for the conventions, then schema.h, writer.h and reader.h,
- * then tool.h for operations on whole files; image.h has the images, audio.h the recordings, tokens.h the tokens, tokenizer.h text into tokens. */
+ * then tool.h for operations on whole files; image.h has the images, audio.h the recordings, video.h the videos, tokens.h the tokens, tokenizer.h text into tokens. */
 #ifndef MLDF_MLDF_H
 #define MLDF_MLDF_H
 
@@ -14,6 +14,7 @@
 #include "tokenizer.h"
 #include "tokens.h"
 #include "tool.h"
+#include "video.h"
 #include "view.h"
 #include "writer.h"
 

@@ -39,6 +39,7 @@ enum {
     MLDF_AUDIO_COMPRESSED = 21,   /* packets of FLAC, MP3, Opus ...; see audio.h */
     MLDF_AUDIO_SPECTROGRAM = 22,  /* (frames, bins) or (bins, frames) of float16 or float32 */
     MLDF_AUDIO_CODEC_TOKENS = 23, /* (codebooks, frames): ids of a neural codec */
+    MLDF_VIDEO_FRAMES = 30,       /* frames one by one, as image files or pixels; see video.h */
     MLDF_TEXT = 40,
     MLDF_TEXT_TOKENIZED = 41, /* ids of a vocabulary; see tokens.h */
     MLDF_TEXT_PACKED = 42,    /* a sequence that holds pieces of several documents */

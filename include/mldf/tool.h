@@ -449,6 +449,9 @@ typedef struct mldf_classes mldf_classes;
 /* MLDF_ABSENT, and *out NULL: the card has no names for this field. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_classes_new(const mldf_reader *reader, size_t field, mldf_classes **out,
                                                      mldf_error *err);
+/* The same for several fields, reading the card once: out[i] is that of fields[i], or NULL. MLDF_ABSENT: none of them has names. */
+MLDF_API MLDF_NODISCARD mldf_status mldf_classes_of(const mldf_reader *reader, const size_t *fields, size_t count,
+                                                    mldf_classes **out, mldf_error *err);
 MLDF_API size_t mldf_classes_count(const mldf_classes *classes);
 /* Not terminated; NULL when there is no such class. */
 MLDF_API const char *mldf_classes_name(const mldf_classes *classes, uint64_t number, size_t *bytes);

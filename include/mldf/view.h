@@ -31,7 +31,7 @@ extern "C" {
 typedef struct mldf_view mldf_view;
 
 /* text: "rows", "windows(FIELD, LENGTH, stride=, random=, across=, unit=)", "expand(FIELD, every=, length=, last=, unit=)",
- * "segments(FIELD, by=)" or "packed(FIELD, LENGTH, algorithm=, align=, long=, max_pieces=, bos=, eos= ...)". MLDF_E_SYNTAX and MLDF_E_ARGUMENT
+ * "segments(FIELD, by=)", "steps(GROUP, windows=, time=, edge=, tolerance=, drop_last=)" or "packed(FIELD, LENGTH, algorithm=, align=, long=, max_pieces=, bos=, eos= ...)". MLDF_E_SYNTAX and MLDF_E_ARGUMENT
  * name the byte of the text (err->offset) or the parameter. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_view_new(const mldf_reader *const *readers, size_t reader_count,
                                                   const char *text, mldf_view **out, mldf_error *err);

@@ -49,7 +49,7 @@ struct module_state *state_of_self(PyObject *self);
 
 /* Method tables of the files, joined by py_module.c. */
 extern PyMethodDef reader_functions[], writer_functions[], tool_functions[], tool_write_functions[], plan_functions[],
-    image_functions[], loader_functions[], operation_functions[], view_functions[];
+    image_functions[], loader_functions[], operation_functions[], video_functions[], view_functions[];
 
 /* py_view.c: what a sample is; NULL with TypeError when it is no View. */
 extern PyType_Spec view_spec;
@@ -220,7 +220,7 @@ PyObject *reader_window(PyObject *self, PyObject *args);
 /* ---- py_value.c ----------------------------------------------------------------------------------------------------- */
 
 /* HOW_RECORDING: found by its record alone; `decode` makes the object (mldf.Recording), which asks again for its numbers. */
-enum how { HOW_PLAIN, HOW_IMAGE, HOW_RECORDING, HOW_ABSENT };
+enum how { HOW_PLAIN, HOW_IMAGE, HOW_RECORDING, HOW_VIDEO, HOW_ABSENT };
 
 /* How one field of a sample becomes a Python object. */
 struct slot {
@@ -228,7 +228,7 @@ struct slot {
     enum how how;
     bool cheap;       /* found without blocking in a mapped file: the GIL may stay */
     PyObject *dtype;  /* NumPy's, of arrays and structs; or NULL */
-    PyObject *decode; /* callable(str or bytes), or NULL */
+    PyObject *decode; /* callable(str or bytes), of videos (payload, record), or NULL */
 };
 
 /* Which fields of a reader, and how. */
@@ -250,6 +250,8 @@ struct cell {
     mldf_buffer own; /* holds value.data, unless that lies in the file */
     bool owned;
     uint64_t sample;
+    uint8_t record[64]; /* of a video */
+    uint32_t record_bytes;
 };
 mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const struct slot *slot, uint64_t sample,
                       bool copy, struct workspace *workspace, struct cell *out, mldf_error *err);

@@ -83,6 +83,16 @@ static mldf_status decode_audio(const mldf_reader *reader, struct cell *cell, ml
     return MLDF_OK;
 }
 
+/* The payload as an array of bytes, and the record beside it. */
+static void take_video(struct cell *cell) {
+    mldf_value *v = &cell->value;
+    cell->record_bytes = v->record_bytes <= sizeof cell->record ? v->record_bytes : 0;
+    if (cell->record_bytes)
+        memcpy(cell->record, v->record, cell->record_bytes);
+    *v = (mldf_value){
+        .kind = MLDF_KIND_ARRAY, .dtype = MLDF_U8, .data = v->data, .bytes = v->bytes, .ndim = 1, .dims = {v->bytes}};
+}
+
 static mldf_status copy_out(struct cell *cell, mldf_error *err) {
     bool array = cell->value.kind == MLDF_KIND_ARRAY || cell->value.kind == MLDF_KIND_STRUCT;
     if (!array || cell->owned || cell->value.bytes == 0)
@@ -128,6 +138,8 @@ mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const 
         return MLDF_OK;
     if (slot->how == HOW_IMAGE && (status = decode_image(plan, workspace, out, err)) < 0)
         return place(reader, slot, sample, err, status);
+    if (slot->how == HOW_VIDEO)
+        take_video(out);
     return copy ? copy_out(out, err) : MLDF_OK;
 }
 
@@ -287,7 +299,12 @@ PyObject *cell_object(struct module_state *state, struct handle *handle, const s
     PyObject *plain = plain_object(state, handle, slot, cell);
     if (!plain || !slot->decode || cell->value.kind == MLDF_KIND_NULL)
         return plain;
-    PyObject *out = PyObject_CallFunctionObjArgs(slot->decode, plain, NULL);
+    PyObject *record = NULL, *out = NULL;
+    if (slot->how == HOW_VIDEO)
+        record = PyBytes_FromStringAndSize((const char *)cell->record, (Py_ssize_t)cell->record_bytes);
+    if (record || slot->how != HOW_VIDEO)
+        out = PyObject_CallFunctionObjArgs(slot->decode, plain, record, NULL);
+    Py_XDECREF(record);
     Py_DECREF(plain);
     if (!out)
         note_place(state, handle, slot, cell);
@@ -350,10 +367,12 @@ static bool fill_slot(const mldf_reader *reader, PyObject *item, struct slot *sl
     bool image = info->type_id >= MLDF_IMAGE_RAW && info->type_id <= MLDF_IMAGE;
     slot->field = (size_t)field;
     bool audio = (info->type_id == MLDF_AUDIO_WAVEFORM || info->type_id == MLDF_AUDIO_COMPRESSED) && info->known;
-    slot->how = image && pixels ? HOW_IMAGE : audio && pixels && decode != Py_None ? HOW_RECORDING : HOW_PLAIN;
+    bool video = info->type_id == MLDF_VIDEO_FRAMES && info->known && decode != Py_None;
+    bool recording = audio && pixels && decode != Py_None;
+    slot->how = image && pixels ? HOW_IMAGE : recording ? HOW_RECORDING : video && pixels ? HOW_VIDEO : HOW_PLAIN;
     slot->cheap = (slot->how == HOW_PLAIN || slot->how == HOW_RECORDING) && !(info->flags & MLDF_FIELD_COMPRESSED);
     slot->dtype = object_or_null(dtype);
-    slot->decode = object_or_null(decode);
+    slot->decode = video && !pixels ? NULL : object_or_null(decode);
     return true;
 }
 

@@ -62,6 +62,7 @@ from .sample import Sample
 from .schema import FieldInfo, Schema
 from .tokens import PackedTokens, Tokens, TokenStream
 from .tools import add_field, append, clean, convert, extract, merge, pack, repack, repair, select, split
+from .video import Frames, Video, VideoFrames
 from .views import ItemView, Piece
 from .writer import Writer, WriteResult, write
 
@@ -82,6 +83,7 @@ __all__ = [
     "Field",
     "FieldInfo",
     "Float",
+    "Frames",
     "Image",
     "Int",
     "ItemView",
@@ -108,6 +110,8 @@ __all__ = [
     "TokenStream",
     "Tokens",
     "VerifyResult",
+    "Video",
+    "VideoFrames",
     "WriteResult",
     "Writer",
     "__version__",

@@ -51,6 +51,7 @@ from .packed import is_packed, with_fields, with_parameter
 from .pipeline import Pipelines
 from .ranks import find_rank
 from .sampling import describe
+from .steps import steps_text
 from .suggest import choice
 from .views import ItemView
 
@@ -79,10 +80,10 @@ def _view_of(dataset: Dataset, view: Any) -> ItemView | None:
         if view.dataset._view.files is not dataset._view.files:
             raise ArgumentError(f"view={view!r} is of other files than the loader's")
         if view.dataset is dataset:
-            return view if view.field else None
+            return view if view.text != "rows" else None
         view = view.text
     made = ItemView(dataset, view)
-    return made if made.field else None
+    return made if made.text != "rows" else None
 
 
 def _packed_view(dataset: Dataset, view: Any, fields: Any, output: Any, ratios: Any) -> tuple[Any, Any]:
@@ -137,7 +138,15 @@ class Loader:
     rank, world_size  found in torch.distributed or the environment (RANK, WORLD_SIZE) when not given
     group             instead of them: torch's ProcessGroup, or a DeviceMesh of one dimension, of the processes that
                       share the data. With tensor or pipeline parallelism its peers must get equal batches:
-                      ``group=mesh["dp"]``
+                      ``group=mesh["dp"]``. With windows: the column whose runs of equal numbers are groups
+    windows           rows with their neighbours in the group, as ``{"action": range(16), "state": [-1, 0],
+                      "camera": [-0.1, 0.0]}``: whole numbers are rows, floats seconds. One more output x_is_pad
+                      says which lie outside the group. The group's video is in its first row
+    delta_timestamps  the same, in seconds
+    edge              of rows outside the group: "clamp" to its first and last, "zero", "drop" such items, "error"
+    tolerance         in seconds: a row or frame must be that near
+    drop_n_last       with windows: so many rows at the end of each group give no items
+    time              with windows in seconds: the column of times; None: "timestamp"
     threads           -1: the CPUs that this process may use; 0: all in next()
     num_workers       another name of threads
     drop_last         True: last="drop"
@@ -196,6 +205,12 @@ class Loader:
         rank: int | None = None,
         world_size: int | None = None,
         group: Any = None,
+        windows: Mapping[str, Any] | None = None,
+        delta_timestamps: Mapping[str, Any] | None = None,
+        edge: str = "clamp",
+        tolerance: float = 1e-4,
+        drop_n_last: int = 0,
+        time: str | None = None,
         threads: int | None = None,
         num_workers: int | None = None,
         drop_last: bool | None = None,
@@ -241,6 +256,11 @@ class Loader:
         if subset is not None:
             dataset = dataset.subset(subset)
         self._dataset = dataset
+        if windows is not None or delta_timestamps is not None:
+            if view is not None:
+                raise ArgumentError("windows and view: give one of them")
+            view = steps_text(group, windows, delta_timestamps, edge, tolerance, drop_n_last, time)
+            group = None
         view, fields = _packed_view(dataset, view, fields, output, ratios)
         self._view = _view_of(dataset, view)
         self._given = given

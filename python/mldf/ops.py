@@ -26,6 +26,7 @@ __all__ = [
     "CenterCrop",
     "CenterResizedCrop",
     "Channels",
+    "Clip",
     "Cmvn",
     "ColorJitter",
     "Concat",
@@ -35,6 +36,7 @@ __all__ = [
     "Db",
     "Decode",
     "DecodeAudio",
+    "DecodeVideo",
     "Delta",
     "Dither",
     "Drop",
@@ -94,6 +96,9 @@ __all__ = [
     "Squeeze",
     "Stack",
     "Strings",
+    "TimeJitter",
+    "TimeReverse",
+    "TimeSubsample",
     "ToFloat",
     "Trim",
     "TrivialAugment",
@@ -304,6 +309,45 @@ class Channels(Operation):
         super().__init__(which)
 
 
+class Clip(Operation):
+    """Frames of a video, by number or by time: random, in the middle, spread evenly or fixed; also of an array's first
+    dimension.
+
+    frames  frames of a clip
+    stride  every so many frames of the video
+    fps     frames a second of the clip, by the times of the video's frames; instead of stride. 0: by stride
+    start   where a clip begins: anywhere with equal chance, in the middle, the clips of `count` spread evenly from
+            the first to the last possible frame, or at `first` (random, center, uniform, fixed, centre)
+    count   clips of one video; more than one add an axis in front: (count, frames, ...)
+    short   a video without enough frames: its last one again, from its first one on, zeros, fewer frames, or error.
+            NAME_valid says which frames there are (repeat_last, wrap, zero, drop, error)
+    first   where a fixed clip begins: number of the frame, or seconds if fps is given
+    """
+
+    name: ClassVar[str] = "clip"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("frames", "int", ...),
+        ("stride", "int", 1),
+        ("fps", "float", 0),
+        ("start", "choice", "random"),
+        ("count", "int", 1),
+        ("short", "choice", "repeat_last"),
+        ("first", "float", 0),
+    )
+
+    def __init__(
+        self,
+        frames: int,
+        stride: int = 1,
+        fps: float = 0,
+        start: str = "random",
+        count: int = 1,
+        short: str = "repeat_last",
+        first: float = 0,
+    ) -> None:
+        super().__init__(frames, stride, fps, start, count, short, first)
+
+
 class Cmvn(Operation):
     """Each band of a spectrogram with mean 0 and variance 1 over the value's frames.
 
@@ -467,6 +511,25 @@ class DecodeAudio(Operation):
 
     def __init__(self, mono: bool = False, rate: int = 0) -> None:
         super().__init__(mono, rate)
+
+
+class DecodeVideo(Operation):
+    """A stored video becomes frames: (t, h, w, c).
+
+    exact     never decode JPEG frames at 1/2, 1/4 or 1/8 of their size before a resize
+    channels  1 gray, 3 RGB, 4 RGB + alpha; 0: as stored
+    bits      8 or 16; 0: as stored
+    """
+
+    name: ClassVar[str] = "decode_video"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("exact", "bool", False),
+        ("channels", "int", 0),
+        ("bits", "int", 0),
+    )
+
+    def __init__(self, exact: bool = False, channels: int = 0, bits: int = 0) -> None:
+        super().__init__(exact, channels, bits)
 
 
 class Delta(Operation):
@@ -1503,6 +1566,46 @@ class Strings(Operation):
 
     def __init__(self) -> None:
         super().__init__()
+
+
+class TimeJitter(Operation):
+    """Each frame of a clip is replaced by a neighbour at random.
+
+    frames  each frame is replaced by one at most so many before or after it
+    """
+
+    name: ClassVar[str] = "time_jitter"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("frames", "int", 1),)
+
+    def __init__(self, frames: int = 1) -> None:
+        super().__init__(frames)
+
+
+class TimeReverse(Operation):
+    """The frames of a clip in reverse order, with some probability.
+
+    p  probability
+    """
+
+    name: ClassVar[str] = "time_reverse"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("p", "float", 0.5),)
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__(p)
+
+
+class TimeSubsample(Operation):
+    """Every so many of a clip's frames.
+
+    stride  every so many frames remain
+    random  begin with any of the first `stride` frames instead of the first
+    """
+
+    name: ClassVar[str] = "time_subsample"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("stride", "int", ...), ("random", "bool", False))
+
+    def __init__(self, stride: int, random: bool = False) -> None:
+        super().__init__(stride, random)
 
 
 class ToFloat(Operation):

@@ -96,6 +96,20 @@ class Operation:
     parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = ()
     """(name, type, default) of each, in order; a default of `...` must be given."""
 
+    def __new__(cls, *values: Any, **named: Any) -> Any:
+        """Refuses CenterCrop(10, 10): the second number would be another parameter."""
+        ours = cls.__module__ == f"{__package__}.ops" and len(cls.parameters) > 1  # subclasses have signatures of their own
+        if ours and cls.parameters[0][:2] == ("size", "ints") and len(values) > 1:
+            numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values[:2])
+            name, kind, _ = cls.parameters[1]
+            if numbers and (kind in ("floats", "choice") or (kind == "ints" and values[1] >= values[0])):
+                also = f"; or name it: {name}={values[1]}" if name in ("fill", "padding") else ""
+                size = f"({values[0]}, {values[1]})"
+                raise ArgumentError(
+                    f"{cls.__name__}{size}: height and width are one argument: {cls.__name__}({size}){also}"
+                )
+        return super().__new__(cls)
+
     def __init__(self, *values: Any) -> None:
         self._values = values
         self.text: str = self._write()

@@ -19,11 +19,21 @@ INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT, PRIVATE = 1, 2, 3, 4, 5, 6, 40, 
 AUDIO, COMPRESSED_AUDIO = 20, 21
 SPECTROGRAM, CODEC_TOKENS = 22, 23
 TOKENS, PACKED, STREAM = 41, 42, 44
+VIDEO_FRAMES = 30
 TOKEN_RECORDS = {
     TOKENS: [("ptr", "<u8"), ("size", "<u4"), ("num_tokens", "<u4")],
     PACKED: [("ptr", "<u8"), ("size", "<u8"), ("num_tokens", "<u4"), ("num_documents", "<u4")],
     STREAM: [("ptr", "<u8"), ("size", "<u8"), ("num_tokens", "<u8"), ("num_documents", "<u8")],
 }
+VIDEO_RECORD = [
+    ("ptr", "<u8"),
+    ("size", "<u8"),
+    ("num_frames", "<u4"),
+    ("height", "<u2"),
+    ("width", "<u2"),
+    ("fps_num", "<u4"),
+    ("fps_den", "<u4"),
+]
 AUDIO_RECORD = [
     ("ptr", "<u8"),
     ("size", "<u8"),
@@ -259,6 +269,8 @@ def rows_dtype(schema: Schema, row_bytes: int) -> np.dtype[Any]:
             kind = _record(image, field.record_bytes)
         elif field.type_id in (AUDIO, COMPRESSED_AUDIO) and field.known:
             kind = np.dtype(AUDIO_RECORD)
+        elif field.type_id == VIDEO_FRAMES and field.known:
+            kind = np.dtype(VIDEO_RECORD)
         elif field.type_id in (SPECTROGRAM, CODEC_TOKENS) and field.known:
             across = "bins" if field.type_id == SPECTROGRAM else "codebooks"
             kind = np.dtype(

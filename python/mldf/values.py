@@ -35,9 +35,11 @@ from .schema import (
     STREAM,
     TEXT,
     TOKENS,
+    VIDEO_FRAMES,
     FieldInfo,
 )
 from .tokens import tokens_converter
+from .video import video_converter
 
 __all__ = ["converter", "plain"]
 
@@ -324,5 +326,6 @@ def converter(field: FieldInfo) -> Converter:
         TOKENS: tokens_converter,
         PACKED: tokens_converter,
         STREAM: tokens_converter,
+        VIDEO_FRAMES: video_converter,
     }
     return _image(field) if field.is_image else makers.get(field.type_id, _custom)(field)

@@ -17,6 +17,7 @@ stored rows; nothing is copied.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,6 +30,7 @@ from .errors import ArgumentError, NoSampleError, WrongTypeError
 from .packed import is_packed
 from .sample import Sample, sample_type
 from .schema import Schema
+from .video import Video
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -71,7 +73,8 @@ class ItemView(Sequence[Sample]):
 
     ``view[i]`` is a sample whose cut field is the item's piece: a window of a file's mapping where it is stored in one
     piece. Other fields are those of the row that the item begins in; of ``segments``, and of fields along it, the item
-    has its own entry. A random window is shown as its row's first.
+    has its own entry; of ``steps``, numbers and arrays with a window are stacked, videos are those of the row. A random
+    window is shown as its row's first.
     """
 
     def __init__(self, dataset: Dataset, text: str) -> None:
@@ -110,6 +113,9 @@ class ItemView(Sequence[Sample]):
         schema = dataset._view.files.schema
         own = {n for n in schema if self._along in (n, schema[n].arguments.get("along"))}
         self._entries = own if self._along else set()
+        found = re.match(r'steps\(.*?windows="(.*?)"[,)]', self.text)
+        names = [part.split("=")[0] for part in found[1].split(";")] if found else []
+        self._stacked = {n for n in names if schema[n].dtype is not None}
         self._numbers: Numbers | None = None
         if dataset._index is not None and not self.packed:
             self._numbers = spread(*items_of(self._core, dataset._numbers(None)))
@@ -168,13 +174,22 @@ class ItemView(Sequence[Sample]):
         starts = self.dataset._view.files.starts
         row = starts[pieces[0].file] + pieces[0].row
         if name is not None:
+            if name in self._stacked:
+                return self._stack(index, name)
             value = whole[row, name]
             return self._cut(whole, pieces, value) if name == self.field else self._entry(index, row, name, value)
         sample = whole[row]
         changed = {n: self._entry(index, row, n, sample[n]) for n in sample.names if n in self._entries}
+        changed |= {n: self._stack(index, n) for n in sample.names if n in self._stacked}
         if self.field in sample.names:
             changed[self.field] = self._cut(whole, pieces, sample[self.field])
         return sample._replace(**changed) if changed else sample
+
+    def _stack(self, index: Any, name: str) -> Any:
+        """Of steps: a field's values in the rows of its window; None where one of them is null."""
+        field = self.schema[name]
+        data = self._core.get(self._number(index), 0, list(self.schema).index(name))
+        return np.frombuffer(data, field.dtype).reshape((-1, *(field.shape or ()))) if data else None
 
     def _entry(self, index: Any, row: int, name: str, value: Any) -> Any:
         """Of a field that has one for each item of the row."""
@@ -188,7 +203,7 @@ class ItemView(Sequence[Sample]):
             return None
         if isinstance(value, Recording):
             value = value.numbers
-        if not isinstance(value, np.ndarray):
+        if not isinstance(value, (np.ndarray, Video)):
             raise ArgumentError(f"field {self.field!r}: its samples are bytes, and cannot be shown as an item")
         starts = self.dataset._view.files.starts
         parts = [value[pieces[0].start : pieces[0].start + pieces[0].length]]

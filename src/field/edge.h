@@ -54,6 +54,8 @@ struct ratio {
     uint64_t num, den;
 };
 
+struct frame_source;
+
 /* Samples a second of recordings: the least and the most that occur; 0: not known. */
 struct rates {
     uint32_t least, most;
@@ -64,12 +66,16 @@ struct edge {
     value_kind kind;
     value_role role;
     mldf_dtype dtype;
-    char axes[MLDF_MAX_DIMS + 1]; /* what each dimension is; "" where dimensions have no names */
-    media_family family;          /* ENCODED: whose decoder */
-    bool upright;                 /* ENCODED images: no orientation makes a width a height */
-    struct ratio rate;            /* steps of axis t a second; den 0: there is none, or samples differ */
-    struct ratio seconds;         /* how long every value is, however many steps that is; den 0: not known */
-    struct rates rates;           /* ENCODED audio: the rates that occur */
+    char axes[MLDF_MAX_DIMS + 1];     /* what each dimension is; "" where dimensions have no names */
+    media_family family;              /* ENCODED: whose decoder */
+    bool upright;                     /* ENCODED images: no orientation makes a width a height */
+    struct ratio rate;                /* steps of axis t a second; den 0: there is none, or samples differ */
+    struct ratio seconds;             /* how long every value is, however many steps that is; den 0: not known */
+    struct rates rates;               /* ENCODED audio: the rates that occur */
+    const struct frame_source *video; /* ENCODED video: how its frames are read (video_source.h), */
+    const void *video_state;          /* and the field's state */
+    bool timed;                       /* a video, stored or decoded: each frame has a time of its own */
+    uint32_t clips;                   /* axis t is so many clips end to end, all of one length; 0 and 1: one */
     uint32_t ndim;
     int64_t dims[MLDF_MAX_DIMS];  /* DIM_VARIES where samples differ */
     uint64_t most[MLDF_MAX_DIMS]; /* an upper bound of each dimension; MLDF_NONE: not known */
@@ -79,6 +85,8 @@ struct edge {
 static inline void mldfi_edge_unname(struct edge *edge) {
     mldfi_set_axes(edge->axes, "");
     edge->rate = edge->seconds = (struct ratio){0, 0};
+    edge->timed = false;
+    edge->clips = 0;
 }
 /* The dimension along which values are long: axis t; where dimensions have no names, the first. ndim: there is none. */
 static inline uint32_t mldfi_time_axis(const char *axes, uint32_t ndim) {

@@ -206,6 +206,8 @@ struct field_type {
     /* The record says what a value is, whatever the field's arguments: fields of one family match each other, and its media decode and encode
      * their values. NONE: dtype and shape must match. */
     media_family self_describing;
+    /* A value is read by the field's arguments: fields of several files match if these are equal. */
+    bool by_arguments;
     /* NULL: values are not made from files, but by the caller. */
     const struct field_files *files;
     /* The ending of a file that holds a value, as far as the type says it; where values differ, that of one of no known format. NULL: "bin".

@@ -3,7 +3,7 @@
  *   view.c        new, free, what a view tells            view_text.c   "windows(x, 1025)" → map, field, parameters; canonical text
  *   view_rows.c   rows             view_windows.c windows             view_expand.c expand           one file for each map
  *   view_packed.c packed: packed.h says more
- *   view_segments.c segments
+ *   view_segments.c segments       view_steps.c steps: steps.h says more
  *   row_table.c   row → items in front of it, made once; item → row in constant time
  *   item_value.c  the value of an item's field: pieces        item_element.c  the k-th entry of a row's value
  *
@@ -21,7 +21,7 @@ typedef enum item_mode {
     ITEM_ANCHOR, /* the value of the row that the item begins in */
     ITEM_CUT,    /* its pieces end to end along the first dimension (time) */
     ITEM_ELEMENT, /* the entry of the row's value that the item is: of an array along its first dimension, of a JSON array an element */
-    ITEM_STACK /* one entry for each piece, along a new dimension; of maps to come */
+    ITEM_STACK /* one entry for each piece, along a new dimension */
 } item_mode;
 
 /* Where an item is: its first piece, and how long it is. */
@@ -99,6 +99,7 @@ struct mldf_view {
     uint8_t digest[16];
     const uint64_t *rows; /* those that the view is of, or NULL: all. The caller's: of open alone */
     uint64_t row_count;
+    struct steps *steps;   /* of the map steps (steps.h) */
     struct packed *packed; /* of packed sequences */
     mldf_schema *schema;   /* the fields of an item, where they are not the rows' */
 };
@@ -127,7 +128,7 @@ struct item_map {
     void (*free)(mldf_view *view); /* what open made; NULL: nothing */
 };
 extern const struct item_map mldfi_view_rows, mldfi_view_windows, mldfi_view_expand, mldfi_view_segments,
-    mldfi_view_packed;
+    mldfi_view_packed, mldfi_view_steps;
 
 /* Into view->map, field and args. */
 mldf_status mldfi_view_parse(mldf_view *view, const char *text, mldf_error *err);

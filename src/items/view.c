@@ -7,6 +7,7 @@
 #include "field/tokens.h"
 #include "field/type.h"
 #include "items/packed.h"
+#include "items/steps.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
@@ -40,7 +41,8 @@ uint64_t mldfi_item_length(double number, bool seconds, uint32_t rate) {
 static bool has_rate(const mldf_view *view) {
     const struct schema_field *f = &view->readers[0]->schema->fields[view->fields[0]];
     struct edge edge = {0};
-    return f->type->edge(f, NULL, &edge, NULL) >= 0 && edge.kind == VALUE_ENCODED && edge.axes[0] == 't';
+    return f->type->edge(f, NULL, &edge, NULL) >= 0 && edge.kind == VALUE_ENCODED && edge.axes[0] == 't' &&
+           !edge.timed; /* frames of a video are counted: each has a time of its own */
 }
 
 mldf_status mldfi_view_unit(mldf_view *view, struct item_arg *unit, bool *seconds, mldf_error *err) {
@@ -398,6 +400,12 @@ mldf_status mldf_view_get(const mldf_view *view, uint64_t item, uint64_t draw, s
     const mldf_reader *reader = view->readers[place.reader];
     if (mldfi_view_mode(view, name) == ITEM_CUT) {
         status = mldfi_item_value(view, view->readers, &place, false, &cache, scratch, out, err);
+        mldfi_item_cache_free(&cache);
+        return status;
+    }
+    if (mldfi_view_mode(view, name) == ITEM_STACK) {
+        status = mldfi_steps_value(view, view->readers, &place, mldfi_steps_find(view, name), false, &cache, scratch,
+                                   out, err);
         mldfi_item_cache_free(&cache);
         return status;
     }

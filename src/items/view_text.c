@@ -12,10 +12,15 @@
 #include "util/error.h"
 #include "util/number.h"
 
-enum { TEXT_MAX = 1024 };
+enum { TEXT_MAX = 65536 };
 
-static const struct item_map *const maps[] = {&mldfi_view_rows,     &mldfi_view_windows, &mldfi_view_expand,
-                                              &mldfi_view_segments, &mldfi_view_packed,  NULL};
+static const struct item_map *const maps[] = {&mldfi_view_rows,
+                                              &mldfi_view_windows,
+                                              &mldfi_view_expand,
+                                              &mldfi_view_segments,
+                                              &mldfi_view_packed,
+                                              &mldfi_view_steps,
+                                              NULL};
 
 /* A word, a number or a quoted name. */
 struct word {
@@ -228,7 +233,7 @@ static mldf_status take_map(mldf_view *view, struct scan *s) {
     if (view->map)
         return MLDF_OK;
     return mldfi_fail_at(s->err, MLDF_E_ARGUMENT, word.at,
-                         "no view %.*s; there are rows, windows, expand, segments and packed",
+                         "no view %.*s; there are rows, windows, expand, segments, packed and steps",
                          (int)(word.bytes < 64 ? word.bytes : 64), word.text);
 }
 
@@ -292,16 +297,18 @@ static mldf_status write_value(const struct item_param *param, const struct item
 mldf_status mldfi_view_write(const mldf_view *view, bool shows, char **out_text, mldf_error *err) {
     mldf_buffer out = MLDF_BUFFER_INIT;
     mldf_status status = mldfi_buffer_append_text(&out, view->map->name, err);
-    if (view->map->cuts) {
+    bool first = !view->map->cuts;
+    if (view->map->params && view->map->params[0].name) {
         if (status >= 0)
             status = mldf_buffer_append(&out, "(", 1, err);
-        if (status >= 0)
+        if (status >= 0 && view->map->cuts)
             status = write_field(view->field, &out, err);
         for (size_t i = 0; status >= 0 && view->map->params[i].name; i++) {
             const struct item_param *param = &view->map->params[i];
             if ((param->quiet && !view->args[i].given) || (param->shows && !shows))
                 continue;
-            status = mldfi_buffer_printf(&out, err, ", %s=", param->name);
+            status = mldfi_buffer_printf(&out, err, "%s%s=", first ? "" : ", ", param->name);
+            first = false;
             if (status >= 0)
                 status = write_value(param, &view->args[i], &out, err);
         }

@@ -14,7 +14,8 @@ static double filter_triangle(double x) {
     return x < 1.0 ? 1.0 - x : 0.0;
 }
 
-/* Keys' cubic with a = -1/2: equation 4 of "Cubic convolution interpolation for digital image processing", 1981. */
+/* Keys' cubic with a = -1/2: equation 4 of "Cubic convolution interpolation for digital image processing", 1981. Pillow's, and PyTorch's
+ * with antialias; OpenCV, and PyTorch without antialias, have a = -3/4. */
 static double filter_cubic(double x) {
     const double a = -0.5;
     x = x < 0 ? -x : x;
@@ -59,7 +60,7 @@ static const struct {
 } filters[] = {
     [MLDF_IMAGE_BOX] = {filter_box, 0.5},       [MLDF_IMAGE_BILINEAR] = {filter_triangle, 1.0},
     [MLDF_IMAGE_BICUBIC] = {filter_cubic, 2.0}, [MLDF_IMAGE_LANCZOS] = {filter_lanczos, 3.0},
-    [MLDF_IMAGE_AREA] = {filter_triangle, 1.0}, /* enlarging; shrinking has its own weights */
+    [MLDF_IMAGE_AREA] = {filter_triangle, 1.0}, /* without antialias; else it has its own weights */
 };
 
 /* An axis in doubles. */
@@ -70,10 +71,9 @@ struct scale {
 
 static struct scale scale_of(const struct axis *a) {
     struct scale s = {(double)a->box_from / 8.0, (double)a->box_size / 8.0 / a->target, 1.0, false};
-    if (a->antialias && s.scale > 1.0) {
+    if (a->antialias && s.scale > 1.0)
         s.wide = s.scale;
-        s.by_area = a->filter == MLDF_IMAGE_AREA;
-    }
+    s.by_area = a->antialias && a->filter == MLDF_IMAGE_AREA;
     return s;
 }
 
@@ -90,6 +90,7 @@ size_t mldfi_resample_table_bytes(const struct axis *a) {
     return (size_t)(((taps + 2) * 4 * a->count + 8 * taps + 15) / 8 * 8);
 }
 
+/* The part of each source pixel that the target pixel covers, enlarging too: OpenCV's INTER_AREA, one axis at a time. */
 static uint32_t weigh_area(const struct axis *a, const struct scale *s, uint32_t i, uint32_t taps, uint32_t *first,
                            double *weights) {
     double from = s->start + i * s->scale, to = s->start + (i + 1) * s->scale;

@@ -9,7 +9,9 @@
  *   R(c before k); so they are never negative and sum to 16384. Down: (sum + 64) >> 7 into int16; across: (sum + 2^20) >> 21.
  * - nearest: the pixel at floor(centre).
  * - the other filters, and bilinear of 16 bits: across, then down, both rounded to the image's own depth, weights in 2^-22
- *   (resample_table.c), as mldf_image_resize does it.
+ *   (resample_table.c), as mldf_image_resize does it. Across first, as Pillow before 13.
+ * - bicubic has a = -1/2, as Pillow, with and without antialias; taps outside the image do not count.
+ * - area: the share of each pixel that is covered, enlarging too, as OpenCV's INTER_AREA; without antialias bilinear.
  *
  * Then `finish`, on the rounded pixels. */
 #ifndef MLDF_KERNEL_RESIZE_H

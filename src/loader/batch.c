@@ -65,6 +65,21 @@ static void add_companion(struct naming *naming, enum array_kind kind, const str
     array->of = output;
 }
 
+/* When the frames of a clip are shown. */
+static void add_clip_times(struct naming *naming, const struct plan_output *output, size_t index) {
+    static const struct {
+        enum array_kind kind;
+        const char *suffix;
+    } times[] = {{ARRAY_CLIP_PTS, ".pts"}, {ARRAY_CLIP_START, ".start"}, {ARRAY_CLIP_END, ".end"}};
+    for (size_t i = output->clips.frames ? 0 : 1; i < 3; i++) {
+        struct array_plan *array = add_array(naming, times[i].kind, output->clips.base, times[i].suffix, MLDF_F64);
+        if (!array)
+            continue;
+        array->output = index;
+        array->of = output;
+    }
+}
+
 static mldf_status add_output(struct naming *naming, const struct plan_output *output, size_t index, bool samples,
                               mldf_error *err) {
     static const enum array_kind kinds[] = {ARRAY_FIXED, ARRAY_PAD, ARRAY_RAGGED};
@@ -79,8 +94,12 @@ static mldf_status add_output(struct naming *naming, const struct plan_output *o
     }
     if (samples && output->waves && output->collate != COLLATE_FIXED)
         add_companion(naming, ARRAY_SAMPLES, output, index, "_samples", MLDF_I64);
-    if (output->valid)
+    if (output->clips.frames)
+        add_companion(naming, ARRAY_CLIP_VALID, output, index, "_valid", MLDF_BOOL);
+    else if (output->valid)
         add_companion(naming, ARRAY_FILLED, output, index, "_valid", MLDF_BOOL);
+    if (output->clips.times)
+        add_clip_times(naming, output, index);
     if (!array)
         return MLDF_OK;
     array->output = index;
@@ -185,6 +204,12 @@ static bool shape_sample(const struct array_plan *plan, const struct plan_length
     }
     if (plan->kind == ARRAY_LENGTH && plan->of->length_count > 1)
         array->dims[at++] = plan->of->length_count;
+    if (plan->kind >= ARRAY_CLIP_VALID && plan->kind <= ARRAY_CLIP_END) {
+        if (plan->of->clips.count > 1)
+            array->dims[at++] = plan->of->clips.count;
+        if (plan->kind <= ARRAY_CLIP_PTS)
+            array->dims[at++] = plan->of->clips.frames;
+    }
     array->ndim = at;
     *count = 1;
     for (uint32_t i = 1; i < at; i++)
@@ -365,6 +390,14 @@ static void set_mask(const struct array_plan *plan, const mldf_array *array, boo
     }
 }
 
+static void set_clips(const struct array_plan *plan, uint8_t *at, size_t bytes, struct clip_notes notes) {
+    const void *from = plan->kind == ARRAY_CLIP_VALID   ? (const void *)notes.valid
+                       : plan->kind == ARRAY_CLIP_PTS   ? (const void *)notes.pts
+                       : plan->kind == ARRAY_CLIP_START ? (const void *)notes.start
+                                                        : (const void *)notes.end;
+    memcpy(at, from, bytes);
+}
+
 void mldfi_batch_extras(const mldf_batch *batch, size_t row, const struct plan_length *lengths,
                         const struct sample_numbers *numbers, const struct plan_worker *worker, unsigned side) {
     const struct batch_pool *pool = batch->pool;
@@ -377,6 +410,8 @@ void mldfi_batch_extras(const mldf_batch *batch, size_t row, const struct plan_l
             set_mask(plan, &batch->arrays[i], (bool *)at, &lengths[plan->output]);
         else if (plan->kind == ARRAY_SAMPLES)
             mldfi_store_u64(at, lengths[plan->output].n[PLAN_SAMPLES]);
+        else if (plan->kind >= ARRAY_CLIP_VALID && plan->kind <= ARRAY_CLIP_END)
+            set_clips(plan, at, batch->rows[i], mldfi_worker_clips(worker, side, plan->output));
         else if (plan->kind == ARRAY_FILLED)
             *(bool *)at = !mldfi_worker_filled(worker, side, plan->output);
         else if (plan->kind == ARRAY_INDEX)

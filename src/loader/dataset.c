@@ -2,11 +2,13 @@
  * other reader says where it has them. The fields of a tar archive are what its samples happen to have, so archives together have those of all, and
  * what one of them lacks is null there. With a mixture of as many parts as readers, a part is a reader. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "field/type.h"
 #include "items/packed.h"
+#include "items/steps.h"
 #include "loader/loader.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -86,7 +88,7 @@ static bool same_type(const struct schema_field *one, const struct schema_field 
     for (uint32_t i = 0; i < a->ndim; i++)
         if (a->dims[i] != b->dims[i])
             return false;
-    bool parts = one->type && one->type->part;
+    bool parts = one->type && (one->type->part || one->type->by_arguments);
     return !parts || strcmp(a->arguments, b->arguments) == 0;
 }
 
@@ -98,11 +100,36 @@ static enum field_way way_of(const struct dataset *dataset, size_t reader, size_
     return mldfi_reader_is_direct(dataset->readers[reader], found) ? WAY_DIRECT : WAY_READ;
 }
 
+/* A field with windows (steps), or the mask of one: false: neither. */
+static bool bind_window(const struct dataset *dataset, size_t reader, size_t field, struct bound_field *bound) {
+    const struct steps *steps = dataset->view ? dataset->view->steps : NULL;
+    if (!steps)
+        return false;
+    bound->field = SIZE_MAX;
+    if (field >= dataset->own_fields) {
+        bound->way = WAY_PAD;
+        bound->window = field - dataset->own_fields;
+        return true;
+    }
+    bound->window = mldfi_steps_find(dataset->view, mldf_schema_field(dataset->schema, field)->name);
+    if (bound->window == SIZE_MAX)
+        return false;
+    bound->way = WAY_STACK;
+    if (steps->fields[bound->window].video) {
+        bound->way = WAY_FRAMES;
+        bound->field = steps->fields[bound->window].fields[reader];
+        bound->of = &mldf_reader_schema(dataset->readers[reader])->fields[bound->field];
+    }
+    return true;
+}
+
 static mldf_status bind_field(struct dataset *dataset, size_t reader, size_t field, mldf_error *err) {
     const mldf_field *want = mldf_schema_field(dataset->schema, field);
     struct bound_field *bound = &dataset->fields[reader * dataset->field_count + field];
     size_t *found = &bound->field;
     bound->way = WAY_NONE;
+    if (bind_window(dataset, reader, field, bound))
+        return MLDF_OK;
     if (dataset->archives &&
         mldfi_schema_lookup(mldf_reader_schema(dataset->readers[reader]), want->name) == SIZE_MAX) {
         *found = SIZE_MAX;
@@ -157,6 +184,27 @@ mldf_status mldfi_dataset_order(struct dataset *dataset, const mldf_order *order
     return MLDF_OK;
 }
 
+/* NAME_is_pad of every field with windows, behind the fields of the files. */
+static mldf_status add_masks(struct dataset *dataset, const struct steps *steps, mldf_error *err) {
+    if (dataset->archives)
+        return mldfi_fail(err, MLDF_E_UNSUPPORTED, "the view steps needs files of rows, not archives");
+    dataset->own_fields = dataset->field_count;
+    mldf_status status = mldfi_schema_copy(dataset->schema, &dataset->made, err);
+    for (size_t i = 0; i < steps->count && status >= 0; i++) {
+        char name[MLDF_NAME_MAX + 32], shape[64];
+        (void)snprintf(name, sizeof name, "%s_is_pad", steps->fields[i].name);
+        (void)snprintf(shape, sizeof shape, "{\"dtype\":\"|b1\",\"shape\":[%u]}", steps->fields[i].count);
+        status = mldf_schema_add(dataset->made, name, MLDF_NDARRAY, shape, 0, err);
+    }
+    if (status >= 0) {
+        dataset->schema = dataset->made;
+        dataset->field_count = mldf_schema_field_count(dataset->made);
+        for (size_t i = 0; i < steps->count; i++)
+            dataset->cut_in_source = dataset->cut_in_source || steps->fields[i].video;
+    }
+    return status;
+}
+
 mldf_status mldfi_dataset_view(struct dataset *dataset, const mldf_view *view, uint64_t seed, mldf_error *err) {
     dataset->cut = SIZE_MAX;
     if (!view)
@@ -177,6 +225,8 @@ mldf_status mldfi_dataset_view(struct dataset *dataset, const mldf_view *view, u
         dataset->field_count = mldf_schema_field_count(view->schema);
         return MLDF_OK;
     }
+    if (view->steps)
+        return add_masks(dataset, view->steps, err);
     mldf_status status = mldf_schema_find(dataset->schema, view->field, &dataset->cut, err);
     if (status >= 0) {
         struct edge edge = {0};

@@ -183,7 +183,8 @@ static mldf_status hash_keys(const struct dataset *dataset, char out[IDENTITY_HA
 /* Up to `most` fields in all, of those for which want(letter) is true. */
 static mldf_status gather(const struct dataset *dataset, bool (*want)(char), size_t most, struct hashes *out,
                           mldf_error *err) {
-    const mldf_schema *schema = dataset->made_by_view ? mldf_reader_schema(dataset->readers[0]) : dataset->schema;
+    bool own = !dataset->made_by_view && !(dataset->view && dataset->view->steps);
+    const mldf_schema *schema = own ? dataset->schema : mldf_reader_schema(dataset->readers[0]);
     for (size_t f = 0; f < mldf_schema_field_count(schema) && out->count < most; f++) {
         const struct schema_field *field = &schema->fields[f];
         if (!want(letter_of(field)) || strlen(field->name) >= IDENTITY_NAME)

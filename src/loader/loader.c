@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "field/type.h"
+#include "items/steps.h"
 #include "loader/loader.h"
 #include "mldf/image.h"
 #include "os/file.h"
@@ -113,7 +114,12 @@ static uint64_t decoded_limit(const struct dataset *dataset) {
 /* plan_options.cut */
 static void cut_edge(void *user, size_t field, struct edge *edge) {
     const struct dataset *dataset = user;
-    if (field == dataset->cut)
+    size_t window = dataset->view->steps && field < dataset->own_fields
+                        ? mldfi_steps_find(dataset->view, mldf_schema_field(dataset->schema, field)->name)
+                        : SIZE_MAX;
+    if (window != SIZE_MAX)
+        mldfi_steps_edge(dataset->view, window, edge);
+    else if (field == dataset->cut)
         dataset->view->map->edge(dataset->view, edge);
     else if (dataset->elements && dataset->elements[field])
         mldfi_item_element_edge(edge);
@@ -380,7 +386,12 @@ mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_out
         show_dims(array, array->kind != ARRAY_RAGGED, true, out);
     else if (array->kind == ARRAY_MASK)
         show_dims(array, true, false, out);
-    else if (array->kind == ARRAY_LENGTH && array->of->length_count > 1)
+    else if (array->kind >= ARRAY_CLIP_VALID && array->kind <= ARRAY_CLIP_END) {
+        if (array->of->clips.count > 1)
+            out->dims[out->ndim++] = array->of->clips.count;
+        if (array->kind <= ARRAY_CLIP_PTS)
+            out->dims[out->ndim++] = (int64_t)array->of->clips.frames;
+    } else if (array->kind == ARRAY_LENGTH && array->of->length_count > 1)
         out->dims[out->ndim++] = array->of->length_count;
     return MLDF_OK;
 }

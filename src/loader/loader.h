@@ -68,10 +68,14 @@ enum field_way {
     WAY_CUT,     /* a view's piece of an array */
     WAY_ELEMENT, /* an item's entry of a row's value */
     WAY_PIECE,   /* a view's piece of a recording: read as all others, and cut by the decoder */
+    WAY_STACK,   /* values of several rows, stacked (items/steps.h) */
+    WAY_PAD,     /* which of these rows are outside the group */
+    WAY_FRAMES,  /* frames of the video in the group's first row */
     WAY_NONE     /* the file has none of it: null */
 };
 struct bound_field {
-    size_t field; /* of the reader; SIZE_MAX: WAY_NONE */
+    size_t field;  /* of the reader; SIZE_MAX: WAY_NONE, WAY_STACK, WAY_PAD */
+    size_t window; /* WAY_STACK, WAY_PAD, WAY_FRAMES: which of the view's */
     const struct schema_field *of;
     enum field_way way;
 };
@@ -91,6 +95,7 @@ struct dataset {
     size_t cut;            /* the field that it cuts, of the schema; SIZE_MAX: none */
     bool cut_in_source;    /* a recording: the pipeline cuts what it decodes */
     bool made_by_view;     /* the schema is the view's: it makes every value */
+    size_t own_fields;     /* of the readers' schema; those behind them are masks of windows */
     bool *elements;        /* of the schema's fields: the item is an entry of the row's value; NULL: of none */
     uint64_t seed;         /* of random windows, with this stream: */
     uint32_t stream;
@@ -140,9 +145,13 @@ enum array_kind {
     ARRAY_RAGGED,
     ARRAY_LENGTH, /* of a padded output */
     ARRAY_MASK,
-    ARRAY_OFFSET,  /* of a ragged output */
-    ARRAY_SAMPLES, /* of the wave that an output was made from */
-    ARRAY_FILLED,  /* NAME_valid of an output whose nulls are filled */
+    ARRAY_OFFSET,     /* of a ragged output */
+    ARRAY_SAMPLES,    /* of the wave that an output was made from */
+    ARRAY_FILLED,     /* NAME_valid of an output whose nulls are filled */
+    ARRAY_CLIP_VALID, /* NAME_valid of clips, for each frame */
+    ARRAY_CLIP_PTS,   /* BASE.pts, for each frame */
+    ARRAY_CLIP_START, /* BASE.start and BASE.end, for each clip */
+    ARRAY_CLIP_END,
     ARRAY_INDEX,
     ARRAY_ROW,
     ARRAY_VALID

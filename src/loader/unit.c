@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "field/type.h"
+#include "items/steps.h"
 #include "loader/loader.h"
 #include "os/file.h"
 #include "util/buffer.h"
@@ -54,13 +55,49 @@ static mldf_status feed_cut(struct worker *worker, const struct seat *seat, bool
     return mldfi_item_value(dataset->view, dataset->readers, &seat->item, record, &worker->items, scratch, out, err);
 }
 
+/* Values of several rows, and which of them are outside the group. */
+static mldf_status feed_window(struct worker *worker, const struct feed_place *place, bool record, mldf_buffer *scratch,
+                               mldf_value *out, mldf_error *err) {
+    const struct dataset *dataset = &worker->loader->dataset;
+    size_t window = place->bound->window;
+    if (place->bound->way == WAY_PAD)
+        return mldfi_steps_pad(dataset->view, &place->seat->item, window, scratch, out, err);
+    return mldfi_steps_value(dataset->view, dataset->readers, &place->seat->item, window, record, &worker->items,
+                             scratch, out, err);
+}
+
+/* The reader's row that a value is read from: of a group's video its first one. */
+static uint64_t row_of(const struct worker *worker, const struct feed_place *place) {
+    double seconds[STEPS_FRAMES];
+    uint64_t row = place->seat->sample;
+    if (place->bound->way == WAY_FRAMES)
+        (void)mldfi_steps_frames(worker->loader->dataset.view, &place->seat->item, place->bound->window, &row, seconds,
+                                 NULL);
+    return row;
+}
+
+/* Frames at the times of the window's rows. A time that no row has comes out as one that no frame has. */
+static bool piece_frames(const struct worker *worker, const struct feed_place *place, struct plan_piece *out) {
+    const struct mldf_view *view = worker->loader->dataset.view;
+    uint64_t row;
+    *out = (struct plan_piece){.frames = view->steps->fields[place->bound->window].count,
+                               .tolerance = view->steps->tolerance};
+    out->failed = mldfi_steps_frames(view, &place->seat->item, place->bound->window, &row, out->seconds, &out->why) < 0;
+    return true;
+}
+_Static_assert((int)PIECE_FRAMES == (int)STEPS_FRAMES, "a piece has room for all frames of a window");
+
 /* A recording is cut by its decoder. */
 static bool feed_piece(void *user, uint64_t position, size_t field, struct plan_piece *out) {
     struct feed_place place;
-    if (!feed_place(user, position, field, &place) || place.bound->way != WAY_PIECE)
+    if (!feed_place(user, position, field, &place))
+        return false;
+    if (place.bound->way == WAY_FRAMES)
+        return piece_frames(user, &place, out);
+    if (place.bound->way != WAY_PIECE)
         return false;
     const struct item_place *item = &place.seat->item;
-    *out = (struct plan_piece){item->from, item->have, item->odd ? MLDF_NONE : item->steps};
+    *out = (struct plan_piece){.from = item->from, .have = item->have, .steps = item->odd ? MLDF_NONE : item->steps};
     return true;
 }
 
@@ -88,10 +125,13 @@ static mldf_status feed_get(void *user, uint64_t position, size_t field, mldf_bu
         return feed_cut(user, place.seat, false, scratch, out, err);
     case WAY_ELEMENT:
         return feed_element(user, &place, scratch, out, err);
+    case WAY_STACK:
+    case WAY_PAD:
+        return feed_window(user, &place, false, scratch, out, err);
     case WAY_NONE:
         return null_value(out);
     default:
-        return mldfi_reader_get_packed(place.reader, place.seat->sample, place.bound->field, scratch, out, err);
+        return mldfi_reader_get_packed(place.reader, row_of(user, &place), place.bound->field, scratch, out, err);
     }
 }
 
@@ -107,10 +147,13 @@ static mldf_status feed_record(void *user, uint64_t position, size_t field, mldf
         return feed_cut(user, place.seat, true, scratch, out, err);
     case WAY_ELEMENT:
         return feed_element(user, &place, scratch, out, err);
+    case WAY_STACK:
+    case WAY_PAD:
+        return feed_window(user, &place, true, scratch, out, err);
     case WAY_NONE:
         return null_value(out);
     default:
-        return mldfi_reader_record(place.reader, place.seat->sample, place.bound->field, scratch, out, err);
+        return mldfi_reader_record(place.reader, row_of(user, &place), place.bound->field, scratch, out, err);
     }
 }
 
@@ -121,7 +164,7 @@ static mldf_status feed_range(void *user, uint64_t position, size_t field, uint6
         return no_seat(position, err);
     if (place.bound->way == WAY_NONE)
         return null_value(out);
-    return mldf_reader_get_range(place.reader, place.seat->sample, place.bound->field, offset, bytes, scratch, out,
+    return mldf_reader_get_range(place.reader, row_of(user, &place), place.bound->field, offset, bytes, scratch, out,
                                  err);
 }
 

@@ -46,3 +46,14 @@ void mldfi_clip_of(const struct tensor *frame, uint64_t count, struct tensor *cl
     }
     *clip = out;
 }
+
+void mldfi_split_clips(struct tensor *t, uint32_t clips) {
+    if (t->ndim == 0 || t->ndim == MLDF_MAX_DIMS)
+        return;
+    memmove(t->dims + 1, t->dims, (MLDF_MAX_DIMS - 1) * sizeof t->dims[0]);
+    memmove(t->axes + 1, t->axes, MLDF_MAX_DIMS - 1);
+    t->axes[0] = 'n';
+    t->dims[0] = clips;
+    t->dims[1] /= clips;
+    t->ndim++;
+}

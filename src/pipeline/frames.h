@@ -16,5 +16,7 @@ void mldfi_clip_edge(const struct edge *frame, const struct edge *like, struct e
 void mldfi_frame_at(const struct tensor *clip, uint64_t k, struct tensor *frame);
 /* A clip of `count` such frames; no data. */
 void mldfi_clip_of(const struct tensor *frame, uint64_t count, struct tensor *clip);
+/* Frames that are `clips` clips end to end, with an axis for the clips in front. */
+void mldfi_split_clips(struct tensor *t, uint32_t clips);
 
 #endif

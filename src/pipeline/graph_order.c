@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/names.h"
+#include "pipeline/clip.h"
 #include "pipeline/graph.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -68,6 +69,46 @@ static void take_length(struct edge *edge, uint32_t dim, uint64_t length) {
     edge->most[dim] = length;
 }
 
+/* The chain's first clip: what comes with its frames, and one more axis where there are several. */
+static mldf_status take_clips(const struct builder *b, size_t at, mldf_error *err) {
+    struct chain *chain = &b->graph->chains[at];
+    struct plan_output *out = &chain->output;
+    struct edge *edge = &out->edge;
+    const struct op *clip = NULL;
+    bool first = true;
+    for (size_t i = 0; i < chain->op_count && !clip; i++) {
+        if (chain->ops[i].type == &mldfi_op_clip)
+            clip = &chain->ops[i];
+        first = first && (clip || !(chain->ops[i].type->flags & OP_TIME));
+    }
+    bool named = edge->ndim && (edge->axes[0] == 't' || !edge->axes[0]);
+    if (edge->clips > 1 && (out->collate != COLLATE_FIXED || !named || edge->ndim == MLDF_MAX_DIMS))
+        return mldfi_chain_fail(b, at, err, MLDF_E_TYPE,
+                                "several clips of a video must have one size: add resize or a crop instead of pad");
+    if (clip && named) {
+        mldfi_clip_counts(clip, &out->clips.count, &out->clips.frames);
+        if (edge->dims[0] < 0 || (uint64_t)edge->dims[0] % out->clips.count)
+            out->clips.frames = 0;
+        else if (out->clips.frames)
+            out->clips.frames =
+                (uint64_t)edge->dims[0] / out->clips.count; /* steps after the clip may leave some out */
+        out->clips.times = first && clip->in.timed;
+        out->clips.base = chain->part && strncmp(chain->name, chain->field_name, strlen(chain->field_name)) == 0
+                              ? chain->field_name
+                              : chain->name;
+    }
+    if (edge->clips <= 1)
+        return MLDF_OK;
+    memmove(edge->dims + 1, edge->dims, (MLDF_MAX_DIMS - 1) * sizeof edge->dims[0]);
+    memmove(edge->most + 1, edge->most, (MLDF_MAX_DIMS - 1) * sizeof edge->most[0]);
+    memmove(edge->axes + 1, edge->axes, MLDF_MAX_DIMS - 1);
+    edge->axes[0] = 'n';
+    edge->ndim++;
+    mldfi_edge_fix(edge, 0, edge->clips);
+    mldfi_edge_fix(edge, 1, edge->dims[1] / edge->clips);
+    return MLDF_OK;
+}
+
 mldf_status mldfi_chain_finish(struct builder *b, size_t at, mldf_error *err) {
     if (b->drafts[at].listed)
         return mldfi_chain_fail(b, at, err, MLDF_E_ARGUMENT, "a list of inputs needs a step that takes several");
@@ -83,6 +124,8 @@ mldf_status mldfi_chain_finish(struct builder *b, size_t at, mldf_error *err) {
     for (uint32_t i = 0; i < out->edge.ndim; i++)
         if (out->edge.dims[i] == DIM_VARIES && mldfi_length_at(out, i) == PLAN_LENGTHS)
             return refuse_varying(b, at, err);
+    if ((status = take_clips(b, at, err)) < 0)
+        return status;
     for (uint32_t i = 0; i < out->length_count; i++)
         take_length(&out->edge, out->length_dims[i], out->length.n[i]);
     if (b->options && b->options->run && chain->field != SIZE_MAX)
@@ -125,7 +168,8 @@ static mldf_status check_beside(const struct builder *b, const struct shown *sho
     static const char *const suffixes[] = {"_length", "_offset", "_mask", "_valid"};
     const struct chain *chain = &b->graph->chains[at];
     const struct plan_output *out = &chain->output;
-    bool used[] = {out->collate == COLLATE_PAD, out->collate == COLLATE_RAGGED, out->mask, out->valid};
+    bool used[] = {out->collate == COLLATE_PAD, out->collate == COLLATE_RAGGED, out->mask,
+                   out->valid || out->clips.frames};
     for (size_t s = 0; s < sizeof used; s++) {
         if (!used[s])
             continue;

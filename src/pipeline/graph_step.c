@@ -131,10 +131,16 @@ static mldf_status infer_list(struct builder *b, size_t chain, struct op *op, ml
     struct edge *edges = mldfi_alloc_zero(c->input_count, sizeof *edges, err);
     if (!edges)
         return MLDF_E_MEMORY;
-    for (size_t i = 0; i < c->input_count; i++)
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; i < c->input_count; i++) {
         edges[i] = b->drafts[c->inputs[i]].edge;
+        if (edges[i].clips > 1)
+            status = mldfi_fail(err, MLDF_E_TYPE, "%s has several clips of a video; a list takes clip(count=1)",
+                                b->graph->chains[c->inputs[i]].name);
+    }
     op->in = op->out = edges[0];
-    mldf_status status = op->type->infer_many(op, edges, c->input_count, &op->out, err);
+    if (status == MLDF_OK)
+        status = op->type->infer_many(op, edges, c->input_count, &op->out, err);
     free(edges);
     return status;
 }

@@ -122,11 +122,15 @@ enum {
     OP_SHRINKS = 1024 /* run may make the last of out->dims less than shape said: the values decide */
 };
 
+struct frame_times; /* field/frame_times.h */
+
 /* What a draw may depend on besides random numbers. */
 struct frame {
     uint32_t width, height; /* the image's, as the group's leader has it, in front of the step */
     uint64_t sample;        /* its index in the whole dataset; a substitute's own */
     uint64_t t;             /* how long the leader's value is, along axis t */
+    const struct frame_times
+        *times; /* of a video in front of its first step along t: when its frames are shown; NULL: not known */
 };
 
 /* Steps [from, from + count) of a value along axis t. */
@@ -157,6 +161,7 @@ struct op_work {
     const struct kernels *kernels;
     mldf_buffer scratch[3];
     struct resize_work *resize;
+    const struct frame_times *times;  /* of the value in front of the step; NULL: not known */
     uint64_t epoch, position, sample; /* of the sample: its place in the epoch, its index; set before run */
 };
 
@@ -182,6 +187,10 @@ struct op_type {
     bool (*geometry)(const struct op *op, const void *draw, struct geometry *g);
     /* OP_TIME: of the input, whose length is `length`, what the wanted span of the output is made from. What is missing at the end is zeros. */
     struct span (*pull)(const struct op *op, const void *draw, uint64_t length, struct span want);
+    /* OP_TIME that takes its steps from anywhere (clip): of the input, whose length is `length`, the step that step k of the output is; MLDF_NONE: zeros.
+     * False: the input has no such step, and what is given is filled up. times: of the input; NULL: not known. Instead of pull. */
+    bool (*pick)(const struct op *op, const void *draw, const struct frame_times *times, uint64_t length, uint64_t k,
+                 uint64_t *number);
     /* OP_TIME whose elements are not those of its input: the wanted span of the output from what pull asked for. in and out are that long. */
     mldf_status (*part)(const struct op *op, const void *draw, struct span have, const struct tensor *in,
                         struct span want, struct tensor *out, struct op_work *work, mldf_error *err);
@@ -218,6 +227,7 @@ struct op {
     bool leads;             /* makes the draw; the others use it */
     struct ratio lead_rate; /* of the leader's value, when types are inferred; */
     int64_t lead_steps;     /* and its length along axis t, or DIM_VARIES */
+    bool times;             /* it asks when frames are shown, so their table must be there; infer sets it */
     uint32_t offset, bytes; /* its place in the pipeline's text */
     const void *user;       /* a registered operation's own */
 };

@@ -7,7 +7,9 @@
 extern const struct op_type *const mldfi_ops_statement[]; /* op_registry.c: drop */
 extern const struct op_type *const mldfi_ops_decode[];
 extern const struct op_type *const mldfi_ops_decode_audio[];
+extern const struct op_type *const mldfi_ops_decode_video[];
 extern const struct op_type *const mldfi_ops_window[];
+extern const struct op_type *const mldfi_ops_clip[];
 extern const struct op_type *const mldfi_ops_resample[];
 extern const struct op_type *const mldfi_ops_wave[];
 extern const struct op_type *const mldfi_ops_trim[];

@@ -144,6 +144,8 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     uint32_t at = mldfi_time_axis(in->axes, in->ndim);
     if (in->kind == VALUE_ENCODED || at >= in->ndim)
         return mldfi_edge_refuse(op, in, "a recording, a clip, an array or bytes", err);
+    if (in->clips > 1)
+        return mldfi_edge_refuse(op, in, "one clip, not several", err);
     struct window_state *s = op->state = mldfi_alloc_zero(1, sizeof *s, err);
     if (!s)
         return MLDF_E_MEMORY;
@@ -157,6 +159,7 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     if (status < 0)
         return status;
     *out = *in;
+    out->timed = false;
     find_length(op, in, at, out);
     out->seconds = (struct ratio){0, 0};
     if (s->shorter != SHORT_KEEP && op->lead_rate.den &&

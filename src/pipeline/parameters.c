@@ -328,14 +328,29 @@ static mldf_status bind_user(const struct mldf_pipeline *pipeline, const struct 
     return status;
 }
 
-/* resize(224, 224): a number after a number that may be a pair, where no number fits. */
+/* resize(224, 224), center_crop(10, 10): a number after a number that may be a pair, where no number fits or none is likely. A padding as large as
+ * the crop is a side too; random_crop(32, 4) is what others write. By its name every number is taken. */
 static bool is_second_side(const struct step *step, size_t argument, size_t place) {
     const struct op_param *p = &step->type->params[place];
     if (argument != 1 || place != 1 || step->arguments[1].name || step->arguments[0].value.kind != LITERAL_NUMBER ||
         step->arguments[1].value.kind != LITERAL_NUMBER || p[-1].kind != PARAM_INTS || p[-1].max_count != 2)
         return false;
-    return p->kind == PARAM_CHOICE || (p->kind == PARAM_FLOATS && p->min_count > 1) ||
+    bool size = strcmp(p[-1].name, "size") == 0;
+    if (size && p->kind == PARAM_INTS)
+        return step->arguments[1].value.number >= step->arguments[0].value.number;
+    return p->kind == PARAM_CHOICE || (p->kind == PARAM_FLOATS && (size || p->min_count > 1)) ||
            (p->kind == PARAM_FLOAT && p->most > 0 && step->arguments[1].value.number > p->most);
+}
+
+static mldf_status refuse_second_side(const struct binder *b, const struct step *step, size_t i, mldf_error *err) {
+    const struct literal *first = &step->arguments[i - 1].value, *second = &step->arguments[i].value;
+    char named[80] = "";
+    if (b->param->kind == PARAM_INTS || b->param->kind == PARAM_FLOATS)
+        (void)snprintf(named, sizeof named, "; or name it: %s=%.*s", b->param->name,
+                       (int)(second->bytes < 30 ? second->bytes : 30), second->text);
+    return REFUSE(b, second->offset, MLDF_E_ARGUMENT, "height and width are one argument: %s([%.*s, %.*s])%s",
+                  step->type->name, (int)first->bytes, first->text, (int)second->bytes, second->text,
+                  b->param->min_count > 1 ? "" : named);
 }
 
 static mldf_status bind_all(const struct mldf_pipeline *pipeline, const struct step *step, struct op *op,
@@ -351,10 +366,7 @@ static mldf_status bind_all(const struct mldf_pipeline *pipeline, const struct s
             return REFUSE(&b, step->arguments[i].offset, MLDF_E_ARGUMENT, "given twice");
         op->args[at].given = true;
         if (is_second_side(step, i, at))
-            return REFUSE(&b, step->arguments[i].value.offset, MLDF_E_ARGUMENT,
-                          "height and width are one argument: %s([%.*s, %.*s])", step->type->name,
-                          (int)step->arguments[i - 1].value.bytes, step->arguments[i - 1].value.text,
-                          (int)step->arguments[i].value.bytes, step->arguments[i].value.text);
+            return refuse_second_side(&b, step, i, err);
         status = bind_value(&b, &step->arguments[i].value, &op->args[at], err);
         if (status < 0)
             return status;

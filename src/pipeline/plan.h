@@ -76,6 +76,12 @@ struct plan_output {
     bool waves;                         /* made from a recording: n[PLAN_SAMPLES] is known */
     bool shrinks;                       /* a step may make it shorter than was measured (OP_SHRINKS) */
     bool valid;                         /* one more output NAME_valid (bool): mldfi_worker_filled tells */
+    struct plan_clips {
+        uint32_t count;   /* clips of a sample, made by the step clip; 0: none */
+        uint64_t frames;  /* of each; 0: samples differ. More outputs: NAME_valid (bool, for each frame) */
+        bool times;       /* BASE.pts (f64, for each frame), BASE.start and BASE.end (f64, for each clip): seconds */
+        const char *base; /* the name of the field for its default output, else of the output */
+    } clips;
     struct plan_run run;
 };
 
@@ -101,8 +107,14 @@ const size_t *mldfi_plan_fields(const struct plan *plan, size_t *count);
 bool mldfi_plan_names(const struct plan *plan, size_t field);
 
 /* A piece of a value in time: `have` steps from `from` on, and zeros up to `steps`. steps MLDF_NONE: the value should have been unreadable. */
+enum { PIECE_FRAMES = 64 };
 struct plan_piece {
     uint64_t from, have, steps;
+    /* Of a video instead: the frames at these times, in seconds from its first frame on; NAN: zeros. Each must be within the tolerance. */
+    uint32_t frames; /* 0: as above */
+    double tolerance, seconds[PIECE_FRAMES];
+    bool failed; /* the times could not be found: this is why */
+    mldf_error why;
 };
 
 /* Where values come from. Called by mldfi_plan_run for the positions it was given and, with pairs, for their partners. */
@@ -173,6 +185,13 @@ bool mldfi_worker_filled(const struct plan_worker *worker, unsigned side, size_t
 
 /* Of that sample: the lengths of outputs that became shorter than they were measured, into the places that mldfi_plan_prepare filled. */
 void mldfi_worker_lengths(const struct plan_worker *worker, unsigned side, struct plan_length *lengths);
+
+/* And what came of its clips (clips.c): valid and pts have count * frames entries, start and end have `count`. NULL: not there. */
+struct clip_notes {
+    const bool *valid;
+    const double *pts, *start, *end;
+};
+struct clip_notes mldfi_worker_clips(const struct plan_worker *worker, unsigned side, size_t output);
 
 /* Time of each step, added up by a worker in seconds; measured only while `on`. Names and count are the plan's. */
 size_t mldfi_plan_step_count(const struct plan *plan);

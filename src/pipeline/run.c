@@ -60,6 +60,10 @@ static void side_end(const struct plan *plan, struct side *side) {
         mldf_buffer_free(&side->chains[i].buffers[0]);
         mldf_buffer_free(&side->chains[i].buffers[1]);
         mldf_buffer_free(&side->chains[i].table);
+        mldf_buffer_free(&side->chains[i].notes);
+        mldf_buffer_free(&side->chains[i].pts);
+        mldf_buffer_free(&side->chains[i].numbers);
+        mldf_buffer_free(&side->chains[i].picked);
         free(side->chains[i].source);
     }
     mldfi_held_free(plan, side);
@@ -204,6 +208,7 @@ mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, c
     } else {
         status = mldfi_stage_room(memory, &out, dst, dst_bytes, &in, err);
     }
+    r->worker->work.times = memory->frame.times;
     r->worker->work.epoch = r->epoch;
     r->worker->work.position = side->position;
     r->worker->work.sample = side->sample;
@@ -314,6 +319,8 @@ mldf_status mldfi_run_chain(const struct run *r, struct side *side, size_t chain
     mldf_status status = MLDF_OK;
     if (first == 0)
         status = mldfi_begin_chain(r, side, chain, whole, whole ? mldfi_room_bytes(&c->output, target) : 0, err);
+    if (first == 0 && status == MLDF_OK && c->output.clips.count && !mldfi_chain_source(c))
+        side->chains[chain].steps = mldfi_frame_of(&side->chains[chain].tensor).t;
     for (size_t i = first; status == MLDF_OK && i < end; i++) {
         void *dst = i + 1 == c->stage_count && target ? target->data : NULL;
         size_t dst_bytes = dst ? mldfi_room_bytes(&c->output, target) : 0;
@@ -322,8 +329,14 @@ mldf_status mldfi_run_chain(const struct run *r, struct side *side, size_t chain
         if (status == MLDF_OK && side->chains[chain].null) /* the source stage finds it out */
             status = run_filled(r, side, chain, &c->stages[i], dst, dst_bytes, err);
     }
-    if (status == MLDF_OK && end == c->stage_count && target)
-        status = mldfi_deliver(&c->output, &side->chains[chain].tensor, target, err);
+    if (status == MLDF_OK && end == c->stage_count && target && c->output.clips.count)
+        status = mldfi_note_clips(r, side, chain, err);
+    if (status == MLDF_OK && end == c->stage_count && target) {
+        struct tensor out = side->chains[chain].tensor;
+        if (c->output.edge.clips > 1) /* axis t becomes two */
+            mldfi_split_clips(&out, c->output.edge.clips);
+        status = mldfi_deliver(&c->output, &out, target, err);
+    }
     if (status < 0)
         mldfi_name_chain(c, err);
     return status;

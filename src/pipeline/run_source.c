@@ -15,6 +15,7 @@
 static const struct source_type *const sources[FAMILY_COUNT] = {
     [FAMILY_IMAGE] = &mldfi_source_image,
     [FAMILY_AUDIO] = &mldfi_source_audio,
+    [FAMILY_VIDEO] = &mldfi_source_video,
 };
 
 const struct source_type *mldfi_source_of(media_family family) {
@@ -119,9 +120,8 @@ static mldf_status look(struct source_run *s, mldf_error *err) {
     return status;
 }
 
-/* How long the value is after a step that selects along axis t: a member of a group does not draw, so its draw does not say. */
-static mldf_status step_time(const struct op *op, const void *draw, const struct frame *before, struct frame *after,
-                             mldf_error *err) {
+mldf_status mldfi_step_time(const struct op *op, const void *draw, const struct frame *before, struct frame *after,
+                            mldf_error *err) {
     struct tensor in = mldfi_tensor_of(&op->in), out;
     uint32_t at = mldfi_time_axis(in.axes, in.ndim);
     for (uint32_t i = 0; i < in.ndim; i++)
@@ -143,9 +143,11 @@ static mldf_status compose(struct source_run *s, mldf_error *err) {
         const void *draw;
         mldf_status status = mldfi_draw(s->run, s->side, op, &frame, &draw, err);
         if (status == MLDF_OK && (op->type->flags & OP_TIME))
-            status = step_time(op, draw, &before, &frame, err);
+            status = mldfi_step_time(op, draw, &before, &frame, err);
         if (status < 0)
             return mldfi_in_step(op, status, err);
+        if (op->type->flags & OP_TIME)
+            frame.times = NULL; /* they are of the frames in front of it */
         more = more && s->type->take(s, op, draw, &before, &frame);
         s->composed += more;
     }

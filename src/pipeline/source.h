@@ -12,7 +12,7 @@
 #include "field/field.h"
 #include "pipeline/stage.h"
 
-enum { SOURCE_OWN_BYTES = 320 };
+enum { SOURCE_OWN_BYTES = 512 };
 
 struct source_run {
     const struct run *run;
@@ -40,7 +40,7 @@ struct byte_range {
 enum { SOURCE_RANGES = 8, SOURCE_LOOKS = 3 };
 
 struct source_type {
-    unsigned takes; /* flag of the operations that may go into the source: OP_AXIS, OP_TIME */
+    unsigned takes; /* flags of the operations that may go into the source: OP_AXIS, OP_TIME */
     /* Fills s->frame and checks it against what the plan was made for. MLDF_END: the record does not say enough; it is called again with the
      * first s->head_wanted bytes in s->head (or all, if there are fewer), and s->value is gone then. At most SOURCE_LOOKS times. */
     mldf_status (*extent)(struct source_run *s, mldf_error *err);
@@ -59,6 +59,7 @@ struct source_type {
 };
 extern const struct source_type mldfi_source_image; /* source_image.c */
 extern const struct source_type mldfi_source_audio; /* source_audio.c */
+extern const struct source_type mldfi_source_video; /* source_video.c */
 const struct source_type *mldfi_source_of(media_family family);
 
 static inline const void *mldfi_source_state(const struct source_run *s) {
@@ -72,6 +73,17 @@ static inline const struct source_type *mldfi_chain_source(const struct chain *c
 mldf_status mldfi_source_fetch(struct source_run *s, mldf_error *err);
 /* A part of it: *data until the chain's next fetch. Counts as read. s->value.record is gone then. */
 mldf_status mldfi_source_range(struct source_run *s, struct byte_range range, const void **data, mldf_error *err);
+
+/* source_pixels.c: what sources of pixels share. The window of an image that a geometry needs, at 1 / scale of its size. */
+struct pixel_window {
+    uint32_t x, y, width, height;
+};
+struct pixel_window mldfi_pixel_window(const struct geometry *g, unsigned scale, uint32_t width, uint32_t height);
+/* From the pixels of that window, or its planes, what the geometry makes of it, finished by the stage's finish or as plain pixels, dense at dst. */
+struct planes;
+mldf_status mldfi_pixels_deliver(const struct source_run *s, const struct geometry *g, unsigned scale,
+                                 struct pixel_window window, const struct raster *image, const struct planes *planes,
+                                 bool finished, void *dst, mldf_error *err);
 
 /* held.c: bytes of the payload from the feed, or from what was fetched for all chains of the field; and those that an extent asks for. */
 mldf_status mldfi_read_range(const struct run *r, struct side *side, size_t chain, struct byte_range range,

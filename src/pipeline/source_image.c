@@ -31,7 +31,7 @@ struct image_source {
     struct geometry geometry;
     unsigned scale;
     struct raster image; /* the window */
-    uint32_t window_x, window_y;
+    struct pixel_window window;
 };
 _Static_assert(sizeof(struct image_source) <= SOURCE_OWN_BYTES, "what an image needs must fit");
 
@@ -132,7 +132,7 @@ static mldf_status decode_whole(struct source_run *s, const mldf_image_options *
     if (status < 0)
         return status;
     i->image.stride = (size_t)width * pixel;
-    i->image.data = worker->pixels.data + i->window_y * i->image.stride + i->window_x * pixel;
+    i->image.data = worker->pixels.data + i->window.y * i->image.stride + i->window.x * pixel;
     return mldf_image_value_decode(i->decoder, &s->value, options, worker->pixels.data, bytes, err);
 }
 
@@ -140,13 +140,8 @@ static mldf_status decode_whole(struct source_run *s, const mldf_image_options *
 static mldf_image_options find_window(struct source_run *s) {
     struct image_source *i = own(s);
     const struct decode_state *decode = mldfi_source_state(s);
-    const struct geometry *g = &i->geometry;
     uint32_t scale = i->scale;
-    uint32_t full_width = (s->frame.width + scale - 1) / scale, full_height = (s->frame.height + scale - 1) / scale;
-    uint32_t x = g->x / scale, y = g->y / scale;
-    uint32_t right = (g->x + g->width + scale - 1) / scale, bottom = (g->y + g->height + scale - 1) / scale;
-    right = right > full_width ? full_width : right;
-    bottom = bottom > full_height ? full_height : bottom;
+    const struct pixel_window w = mldfi_pixel_window(&i->geometry, scale, s->frame.width, s->frame.height);
     mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
     o.channels = decode->channels;
     o.bits = decode->bits;
@@ -155,11 +150,10 @@ static mldf_image_options find_window(struct source_run *s) {
     if (s->run->plan->options.max_bytes < MEDIA_MAX_BYTES)
         o.max_bytes = s->run->plan->options.max_bytes;
     o.region = true;
-    o.x = x, o.y = y, o.width = right - x, o.height = bottom - y;
+    o.x = w.x, o.y = w.y, o.width = w.width, o.height = w.height;
     uint32_t channels = (uint32_t)s->chain->ops[s->stage->first].out.dims[2];
-    i->window_x = x;
-    i->window_y = y;
-    i->image = (struct raster){NULL, right - x, bottom - y, channels, (uint32_t)decode->bits, 0};
+    i->window = w;
+    i->image = (struct raster){NULL, w.width, w.height, channels, (uint32_t)decode->bits, 0};
     return o;
 }
 
@@ -196,42 +190,15 @@ static mldf_status planes(struct source_run *s, struct planes *out, mldf_error *
     mldf_status status = mldfi_image_value_planes(i->decoder, &s->value, &o, out, err);
     if (status == MLDF_OK) {
         /* In a reference plan all of the image is there: of the file's size, which the record may not know. */
-        if (!mldfi_range_inside(i->window_x, i->image.width, (uint64_t)out->x + out->width) ||
-            !mldfi_range_inside(i->window_y, i->image.height, (uint64_t)out->y + out->height))
+        if (!mldfi_range_inside(i->window.x, i->image.width, (uint64_t)out->x + out->width) ||
+            !mldfi_range_inside(i->window.y, i->image.height, (uint64_t)out->y + out->height))
             return mldfi_fail(err, MLDF_E_CORRUPT, "the record says more pixels than the image has");
-        out->x = i->window_x;
-        out->y = i->window_y;
+        out->x = i->window.x;
+        out->y = i->window.y;
         out->width = i->image.width;
         out->height = i->image.height;
     }
     return status;
-}
-
-/* in: planes, or NULL for the pixels of i->image. */
-static mldf_status resample(struct source_run *s, const struct planes *in, const struct finish *finish, void *dst,
-                            mldf_error *err) {
-    struct image_source *i = own(s);
-    const struct geometry *g = &i->geometry;
-    struct resize_spec spec = {
-        .box_x = g->x * 8 / i->scale - i->window_x * 8,
-        .box_y = g->y * 8 / i->scale - i->window_y * 8,
-        .box_width = g->width * 8 / i->scale,
-        .box_height = g->height * 8 / i->scale,
-        .width = g->to_width,
-        .height = g->to_height,
-        .x = g->part_x,
-        .y = g->part_y,
-        .out_width = g->part_width,
-        .out_height = g->part_height,
-        .mirror_x = g->mirror_x,
-        .mirror_y = g->mirror_y,
-        .filter = (enum resize_filter)g->filter,
-        .antialias = g->antialias,
-    };
-    struct op_work *work = &s->run->worker->work;
-    if (in)
-        return mldfi_resize_planes(work->kernels, in, i->image.channels, &spec, finish, work->resize, dst, err);
-    return mldfi_resize(work->kernels, &i->image, &spec, finish, work->resize, dst, err);
 }
 
 /* The bytes that the geometry needs: all, or the rows of raw pixels that it takes. */
@@ -295,25 +262,8 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
     s->run->worker->times[s->stage->step] += middle - start;
     if (status < 0)
         return status;
-    struct finish none = {.dtype = i->image.bits == 8 ? MLDF_U8 : MLDF_U16};
-    bool kernel = finished && f->affine;
-    if (g->resized && (kernel || !finished)) {
-        status = resample(s, fused, kernel ? &f->finish : &none, t.data, err);
-    } else if (g->resized) {
-        size_t bytes = (size_t)g->part_width * g->part_height * channels;
-        status = mldfi_buffer_resize(&s->run->worker->work.scratch[2], bytes, err);
-        struct raster small = {
-            s->run->worker->work.scratch[2].data, g->part_width, g->part_height, (uint32_t)channels, 8,
-            (size_t)g->part_width * channels};
-        if (status == MLDF_OK)
-            status = resample(s, fused, &none, small.data, err);
-        if (status == MLDF_OK)
-            status = mldfi_run_finish(s->run, s->side, s->chain, f, &small, false, false, t.data, err);
-    } else if (finished) {
-        status = mldfi_run_finish(s->run, s->side, s->chain, f, &i->image, g->mirror_x, g->mirror_y, t.data, err);
-    } else if (!plain || i->image.data != t.data) {
-        mldfi_finish(s->run->worker->work.kernels, &i->image, g->mirror_x, g->mirror_y, &none, t.data);
-    }
+    if (!plain || i->image.data != t.data)
+        status = mldfi_pixels_deliver(s, g, i->scale, i->window, &i->image, fused, finished, t.data, err);
     s->run->worker->times[s->stage->step + 1] += mldfi_worker_clock(s->run->worker) - middle;
     memory->tensor = t;
     memory->in = in;

@@ -91,6 +91,11 @@ struct side {
         bool filled;                        /* it was, or the one was that it goes on from */
         mldf_buffer table;                  /* of point-wise steps, */
         const struct finish_plan *table_of; /* these ones */
+        mldf_buffer notes;                  /* of a chain with clips: what clips.c says of them; its times: */
+        mldf_buffer pts;                    /* i64 of all frames of a video whose frames have times of their own, */
+        mldf_buffer numbers;                /* the frames of it that are wanted (source_video.c) */
+        mldf_buffer picked;                 /* the frames that a view chose */
+        uint64_t steps;                     /* of the chain's own value along axis t, before any step */
         struct source_run *source;          /* of a chain that decodes: what was prepared last (source.h) */
     } * chains;
 };
@@ -133,6 +138,12 @@ mldf_status mldfi_source_ranges(const struct run *r, struct side *side, size_t c
 size_t mldfi_room_bytes(const struct plan_output *output, const struct plan_target *target);
 mldf_status mldfi_deliver(const struct plan_output *output, const struct tensor *t, const struct plan_target *target,
                           mldf_error *err);
+
+/* clips.c: after a chain has run, what its clips are made of, into its memory. */
+mldf_status mldfi_note_clips(const struct run *r, struct side *side, size_t chain, mldf_error *err);
+/* run_source.c: how long the value is after a step along axis t: a member of a group does not draw, so its draw does not say. */
+mldf_status mldfi_step_time(const struct op *op, const void *draw, const struct frame *before, struct frame *after,
+                            mldf_error *err);
 
 /* run_code.c */
 mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,

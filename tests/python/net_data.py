@@ -331,6 +331,22 @@ def arrays(path, count=11):
     write(path, fields, map(row, range(count)))
 
 
+def videos(path, count=7):
+    """Videos of pixels, of different lengths, some with times of their own."""
+    fields = {
+        "video": mldf.VideoFrames(mode="raw", fps=25),
+        "timed": mldf.VideoFrames(mode="image", channels=1, pts=True),
+    }
+
+    def row(i):
+        n = 3 + i * 7919 % 17
+        frames = noise(i, n, 9 * 11 * 3).reshape(n, 9, 11, 3)
+        ticks = np.cumsum(1 + noise(i + 30, n).astype(np.int64))
+        return {"video": frames, "timed": mldf.Frames([f[..., :1] for f in frames], fps=1000, pts=ticks.tolist())}
+
+    write(path, fields, map(row, range(count)))
+
+
 def recordings(path, count=11):
     """Recordings of every kind of number, of two rates, and arrays that go with them."""
     kinds = {"u1": 1, "i2": 2, "i4": 1, "f4": 3, "f8": 1}
@@ -463,6 +479,7 @@ MAKERS = {
     "stored": stored,
     "values": values,
     "recordings": recordings,
+    "videos": videos,
     "zstd": lambda path: values(path, compress=True),
     "dictionary": lambda path: values(path, compress=True, dictionary=True),
     "secret": lambda path: values(path, key=SECRET),

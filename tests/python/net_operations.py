@@ -20,7 +20,22 @@ def _sound(*steps):
 
 FRAMES = "decode_audio(mono=true) | spectrogram(32, hop=8) | "
 
+VIDEO = ("videos", "timed: drop", "video")
+
 STEPS = {
+    "clip": (
+        *VIDEO,
+        [
+            "clip(4)",
+            "clip(5, stride=2, start=uniform, count=3, short=wrap)",
+            "clip(6, fps=7.5, start=center, short=zero)",
+            "clip(9, start=fixed, first=2, short=drop) | pad",
+        ],
+    ),
+    "decode_video": (*VIDEO, ["decode_video | pad", "decode_video(channels=1, bits=16) | clip(3)"]),
+    "time_jitter": (*VIDEO, ["clip(6) | time_jitter", "clip(6) | time_jitter(frames=3)"]),
+    "time_reverse": (*VIDEO, ["clip(6) | time_reverse", "clip(6) | time_reverse(p=1)"]),
+    "time_subsample": (*VIDEO, ["time_subsample(3) | pad", "clip(9) | time_subsample(stride=2, random=true)"]),
     "channels": _sound("channels(1) | pad", "channels([1, 0]) | pad"),
     "cmvn": _sound(FRAMES + "cmvn | pad", FRAMES + "cmvn(variance=false) | pad"),
     "db": _sound(FRAMES + "db | pad", FRAMES + "db(80, of=magnitude, ref=max, floor=1e-5) | pad"),

@@ -33,7 +33,7 @@ needs_command = pytest.mark.skipif(not COMMAND, reason="MLDF does not name the c
 ROUNDS = int(os.environ.get("MLDF_ORACLE_ROUNDS", "150"))
 KEYS = {e["file"]: e for e in json.loads((VALID / "manifest.json").read_text())}
 FILES = ["hello", "int", "inline", "nulls", "keys_wrap", "card", "long_arguments", "unknown_types", "zstd_dictionary", "zstd",
-         "encrypted_key", "no_checksums", "appended", "streamed", "torn_header", "unknown_sections", "ndarray_shapes", "row_gaps", "images", "recordings", "packets", "tokens", "features",
+         "encrypted_key", "no_checksums", "appended", "streamed", "torn_header", "unknown_sections", "ndarray_shapes", "row_gaps", "images", "recordings", "packets", "videos", "tokens", "features",
          "pack_plans"]
 
 
@@ -449,6 +449,9 @@ def test_command_shows_the_samples_of_the_vector(tmp_path, entry):
                     expected = reader.plain(fast_jpeg.file(fast_jpeg.read(f.value(i, field.name).data))) | {"mode": "jpeg"}
                 expected |= {"height": height, "width": width, "channels": channels, "bits": bits or 8, "orientation": orientation}
                 shown = {name: shown[name] for name in expected}
+            elif expected and field.known and field.type_id == reader.FRAMES:
+                frames, height, width, *fps = struct.unpack_from("<IHHII", bytes.fromhex(expected.pop("record")), 16)
+                expected |= {"frames": frames, "height": height, "width": width, "channels": field.arguments.get("channels", 3), "fps": fps}
             elif expected and field.known and field.type_id in (reader.WAVEFORM, reader.PACKETS):
                 samples, rate, channels, bits, codec = struct.unpack_from("<QIHBB", bytes.fromhex(expected.pop("record")), 16)
                 expected |= {"samples": samples, "rate": rate, "channels": channels, "bits": bits,

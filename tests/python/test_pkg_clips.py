@@ -67,6 +67,8 @@ OTHERS = {
         "concat",
         "decode",
         "decode_audio",
+        "decode_video",
+        "clip",
         "drop",
         "fill",
         "flatten",
@@ -77,6 +79,7 @@ OTHERS = {
         "pad",
     ),
     *("ragged", "replace_label", "reshape", "squeeze", "stack", "strings", "truncate", "window"),
+    *("time_jitter", "time_reverse", "time_subsample"),
     # of recordings and their spectra
     *("channels", "cmvn", "db", "delta", "dither", "fbank", "gain", "log", "mel", "mfcc", "mono", "noise"),
     *("normalize_wave", "preemphasis", "resample", "spec_augment", "spectrogram", "speed", "stft"),

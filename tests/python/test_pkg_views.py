@@ -602,7 +602,7 @@ def test_only_the_piece_is_read(tmp_path):
     ("text", "error", "message"),
     [
         ("windows(y, 4)", NoFieldError, "no field .y"),
-        ("window(x, 4)", ArgumentError, "no view window; there are rows, windows, expand, segments and packed"),
+        ("window(x, 4)", ArgumentError, "no view window; there are rows, windows, expand, segments, packed and steps"),
         ("windows(x)", ArgumentError, "length is not given"),
         ("windows(x, 0)", ArgumentError, "length is 0; a whole number of elements from 1 to"),
         ("windows(x, 1.5)", ArgumentError, "length is 1.5"),
@@ -623,7 +623,7 @@ def test_only_the_piece_is_read(tmp_path):
         ("windows(x, 1e300)", ArgumentError, "length is 1e"),
         ("windows(x, nan)", ArgumentError, "length is a number, not nan"),
         ("rows(x)", ArgumentError, "too many values"),
-        ("windows(" + "x" * 2000 + ", 4)", mldf.Error, "text of 2012 bytes; 1024 are the most"),
+        ("windows(" + "x" * 70000 + ", 4)", mldf.Error, "text of 70012 bytes; 65536 are the most"),
     ],
 )
 def test_mistakes(files, text, error, message):

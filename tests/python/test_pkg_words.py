@@ -1,5 +1,6 @@
 """What people read: results and errors that say what is there, names of classes, hints, warnings in results."""
 
+import pickle
 import subprocess
 import sys
 
@@ -94,3 +95,24 @@ def test_overwriting_is_refused_in_words_of_python(tmp_path):
 def test_the_figure_of_the_readme_is_what_the_table_of_benchmarks_says():
     done = subprocess.run([sys.executable, pkg.ROOT / "bench" / "figure.py", "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("CenterCrop(10, 12)", r"are one argument: CenterCrop\(\(10, 12\)\); or name it: fill=12"),
+        ("RandomCrop(32, 32)", r"are one argument: RandomCrop\(\(32, 32\)\); or name it: padding=32"),
+        ("Resize(224, 192)", r"are one argument: Resize\(\(224, 192\)\)$"),
+        ("RandomResizedCrop(224, 192)", r"are one argument: RandomResizedCrop\(\(224, 192\)\)$"),
+    ],
+)
+def test_height_and_width_as_two_arguments(call, words):
+    """The second number of CenterCrop was the colour of the padding, without a word."""
+    with pytest.raises(mldf.errors.ArgumentError, match=words):
+        eval(f"mldf.{call}")
+
+
+def test_a_second_number_that_others_write_or_that_has_a_name():
+    assert mldf.RandomCrop(32, 4).text == "random_crop(32, padding=4)"
+    assert mldf.CenterCrop(10, fill=12).text == "center_crop(10, fill=12)"
+    assert pickle.loads(pickle.dumps(mldf.CenterCrop((10, 12)))).text == "center_crop([10, 12])"

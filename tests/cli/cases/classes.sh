@@ -89,3 +89,19 @@ check grep -Eq '^! metadata_ptr +[0-9]+ +[0-9]+$' out
 check grep -Eq '^  num_samples +1 +1$' out
 check grep -Eq '^! field 0 +a: ndarray\(4\) .*"shape":\[3\]} +a: ndarray\(4\) .*"shape":\[12\]}$' out
 mldf diff --layout --json a.mldf b.mldf | json '{x["name"]: x["a"] for x in d["layout"]}["data_ptr"] == "4096" and d["equal"] is False'
+
+# The card is read once, whatever the number of labels: what is wrong with it is said once.
+echo '{"a":1,"b":0,"c":1}' >three.jsonl
+echo '{"classes":{"a":["no","yes"],"c":["red","blue"]}}' >three.json
+mldf pack three.jsonl -o three.mldf --card three.json -q
+expect 0 mldf head three.mldf --json <<'END'
+{"index":0,"key":null,"fields":{"a":1,"b":0,"c":1}}
+END
+mldf head three.mldf >out
+check grep -qF 'a: 1 (yes)' out
+check grep -qF 'c: 1 (blue)' out
+python3 -c 'd = open("three.mldf", "rb").read(); open("three.mldf", "wb").write(d.replace(b"yes", b"yEs"))'
+mldf head three.mldf >out 2>err
+check test "$(wc -l <err)" -eq 1
+mldf stats three.mldf >out 2>err
+check test "$(grep -c card err)" -eq 1

@@ -1,0 +1,60 @@
+/* See frame_times.h. */
+#include "field/frame_times.h"
+
+#include "util/bytes.h"
+
+enum { FINE = 1000 }; /* parts of a tick that is a whole frame */
+
+/* Bounded, so that sums and products with rates fit into 128 bits whatever a file says. */
+static int64_t stored(const struct frame_times *t, uint64_t i) {
+    const int64_t most = INT64_C(1) << 58;
+    int64_t pts = (int64_t)mldfi_load_u64(t->pts + i * t->stride);
+    return pts > most ? most : pts < -most ? -most : pts;
+}
+
+frame_wide mldfi_frame_pts(const struct frame_times *t, uint64_t i) {
+    if (!t->pts || t->count == 0)
+        return (frame_wide)t->first + (frame_wide)i;
+    if (i < t->count)
+        return stored(t, i);
+    frame_wide last = stored(t, t->count - 1), each = t->count > 1 ? last - stored(t, t->count - 2) : 1;
+    return last + (each > 0 ? each : 1) * (frame_wide)(i - (t->count - 1));
+}
+
+uint64_t mldfi_frame_at_tick(const struct frame_times *t, frame_wide num, frame_wide den) {
+    frame_wide tick = num / den - (num % den < 0); /* pts are whole: so is what they are compared with */
+    if (t->count == 0)
+        return MLDF_NONE;
+    if (!t->pts) {
+        frame_wide at = tick - t->first;
+        return at < 0 ? MLDF_NONE : at < (frame_wide)t->count ? (uint64_t)at : t->count - 1;
+    }
+    uint64_t low = 0, high = t->count; /* all before `low` are not later, those from `high` on are */
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (stored(t, middle) <= tick)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? low - 1 : MLDF_NONE;
+}
+
+uint64_t mldfi_frame_at_seconds(const struct frame_times *t, double seconds) {
+    double parts = t->pts ? 1 : FINE;
+    double ticks = seconds * (double)t->tick.den / (double)t->tick.num * parts;
+    if (!(ticks > -0x1p62 && ticks < 0x1p62))
+        return ticks > 0 && t->count ? t->count - 1 : MLDF_NONE;
+    double whole = (double)(int64_t)ticks, rest = ticks - whole;
+    int64_t nearest = (int64_t)whole + (rest >= 0.5) - (rest < -0.5);
+    return mldfi_frame_at_tick(t, nearest, (frame_wide)parts);
+}
+
+double mldfi_frame_seconds(const struct frame_times *t, frame_wide num, frame_wide den) {
+    frame_wide top = num * (frame_wide)t->tick.num, bottom = den * (frame_wide)t->tick.den;
+    const frame_wide exact = (frame_wide)1 << 53;
+    if (top < exact && top > -exact && bottom < exact)
+        return (double)top / (double)bottom;
+    frame_wide whole = top / bottom, rest = top % bottom;
+    return (double)whole + (double)rest / (double)bottom;
+}
