@@ -50,6 +50,7 @@ from .fields import (
     schema_json,
 )
 from .keys import Keys
+from .lerobot import from_lerobot
 from .loader import Loader
 from .loader_state import Place
 from .loader_stats import LoaderStats
@@ -123,6 +124,7 @@ __all__ = [
     "errors",
     "extract",
     "features",
+    "from_lerobot",
     "images",
     "info",
     "merge",

@@ -98,7 +98,9 @@ class Operation:
 
     def __new__(cls, *values: Any, **named: Any) -> Any:
         """Refuses CenterCrop(10, 10): the second number would be another parameter."""
-        ours = cls.__module__ == f"{__package__}.ops" and len(cls.parameters) > 1  # subclasses have signatures of their own
+        ours = (
+            cls.__module__ == f"{__package__}.ops" and len(cls.parameters) > 1
+        )  # subclasses have signatures of their own
         if ours and cls.parameters[0][:2] == ("size", "ints") and len(values) > 1:
             numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values[:2])
             name, kind, _ = cls.parameters[1]

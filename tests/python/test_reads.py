@@ -241,3 +241,28 @@ def test_two_seconds_of_an_hour_of_lossy_codecs_are_about_two_seconds_of_bytes(t
     before = {"mp3": 0.5, "opus": 1.4, "ogg": 0.2}[kind]  # seconds that the decoder must see before, and an anchor at whole ones
     head = 16384 if kind == "ogg" else 2048  # its setup; entries of the table that a search looks at
     assert 5 * share < sum(reads) < 5 * (share * (1 + before / 2) * 1.1 + head), (reads, share)
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory):
+    """A video of 2,000 frames of noise, 3 KiB each, with times of their own, and the same without."""
+    path = tmp_path_factory.mktemp("frames") / "frames.mldf"
+    files = [np.random.default_rng(i).integers(0, 256, (32, 32, 3), dtype=np.uint8) for i in range(2000)]
+    with mldf.Writer(path, {"v": mldf.VideoFrames(mode="raw", fps=30), "j": mldf.VideoFrames(mode="image")}) as w:
+        w.append({"v": np.stack(files), "j": mldf.Frames(files, fps=30)})
+    return path
+
+
+@pytest.mark.parametrize(("field", "text"), [("v", "clip(16)"), ("j", "clip(16)"), ("v", "clip(16, stride=100)"), ("j", "clip(16, stride=100)")])
+def test_a_clip_reads_its_own_frames(tmp_path, frames, field, text):
+    words = ["--backend", "read", "--batch-size", "1", "--epochs", "1", "-j", "1"]
+    other = "j" if field == "v" else "v"
+    calls = traced(tmp_path, frames, f"{other}: drop\n{field}: {text}", *words)
+    with mldf.open(frames) as ds:
+        ptr, size = int(ds.rows[field]["ptr"][0]), int(ds.rows[field]["size"][0])
+        each = size // 2000
+    inside = [(at, n) for call, at, n in calls if call == "pread64" and ptr <= at < ptr + size]
+    total = sum(n for _, n in inside)
+    # 16 frames and their entries of the table: of consecutive frames one read each, of others one for each frame
+    assert 16 * each * 0.8 <= total <= 16 * each * 1.3 + 17 * 16 + (1600 * 8 if "stride" in text and field == "j" else 0)
+    most = (16 if "stride" in text else 1) + (1 if field == "j" else 0)
+    assert len(inside) <= most, inside
