@@ -263,7 +263,15 @@ ROW = re.compile(r"(\S(?:.*?\S)?)(\s{2,})(\S.*)$")
 
 
 def rows(lines: list[str]) -> list[tuple[str, str]] | None:
-    """A paragraph that is a table (names, two blanks or more, what they mean), or None."""
+    """A paragraph that is a table (names, two blanks or more, what they mean), or numpydoc's list of parameters; or None."""
+    if len(lines) > 2 and set(lines[1]) == {"-"}:
+        listed: list[tuple[str, str]] = []
+        for line in lines[2:]:
+            if not line.startswith(" "):
+                listed.append((line.split(" : ")[0], ""))
+            else:
+                listed[-1] = (listed[-1][0], f"{listed[-1][1]} {line.strip()}".strip())
+        return listed
     first = ROW.match(lines[0])
     if first is None or lines[0].startswith((">>>", "...")):
         return None

@@ -32,6 +32,7 @@ from ._mldf import version as __version__
 from .audio import Audio, CompressedAudio, Recording
 from .batch import Batch
 from .dataset import Dataset, open
+from .engine import Engine
 from .errors import Error
 from .fields import (
     AudioSpectrogram,
@@ -62,6 +63,7 @@ from .results import Difference, DiffResult, Leftover, Part, Problem, Result, Sk
 from .sample import Sample
 from .schema import FieldInfo, Schema
 from .tokens import PackedTokens, Tokens, TokenStream
+from .tool_options import OutputOptions
 from .tools import add_field, append, clean, convert, extract, merge, pack, repack, repair, select, split
 from .video import Frames, Video, VideoFrames
 from .views import ItemView, Piece
@@ -91,10 +93,12 @@ __all__ = [
     "Json",
     "Keys",
     "Leftover",
+    "Engine",
     "Loader",
     "LoaderStats",
     "NDArray",
     "Operation",
+    "OutputOptions",
     "PackedTokens",
     "Part",
     "Piece",

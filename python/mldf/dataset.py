@@ -14,8 +14,8 @@ array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
 (8, 2)
 >>> ds[2:4].column("label"), [s.label for s in ds.shard(0, 5)], ds.with_fields("label")[3]
 (array([2, 0]), [0, 2], Sample(label=0))
->>> ds.schema["x"].shape, ds.format, ds.keys is None
-((2,), 'mldf', True)
+>>> ds.schema["x"].shape, ds.format, ds.has_keys
+((2,), 'mldf', False)
 
 What the arguments are:
 
@@ -337,9 +337,14 @@ class Dataset(Subsets, Sequence[Sample]):
         return found
 
     @property
-    def keys(self) -> Keys | None:
-        """The samples' names, or None when the files have none."""
-        return Keys(self) if self._view.files.has_keys else None
+    def keys(self) -> Keys:
+        """The samples' names; empty where the files have none (``has_keys``)."""
+        return Keys(self)
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether the samples have names."""
+        return self._view.files.has_keys
 
     def _title(self) -> str:
         files = self._view.files

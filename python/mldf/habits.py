@@ -76,12 +76,15 @@ PACK |= dict.fromkeys(("num_workers", "workers", "n_workers", "jobs"), "threads=
 PACK |= {"force": "overwrite=", "exist_ok": "overwrite=", "image_size": "image={'max_resolution': ...}"}
 
 
-def hinted(hints: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Calls with keywords that there are not tell what to use instead."""
+def hinted(hints: Mapping[str, str], more: type | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Calls with keywords that there are not tell what to use instead. more: the TypedDict of ``**options``."""
 
     def wrap(function: Callable[P, R]) -> Callable[P, R]:
         code: CodeType = function.__code__
-        known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+        known = (
+            *code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount],
+            *getattr(more, "__annotations__", ()),
+        )
 
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:

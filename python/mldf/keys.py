@@ -19,14 +19,14 @@ __all__ = ["Keys"]
 
 class Keys(Sequence[str]):
     """The names of a dataset's samples. ``keys[i]`` is the name of sample i, ``keys.index(name)`` the sample of a
-    name (quick), and ``name in keys`` asks.
+    name (quick), and ``name in keys`` asks. Of files without keys it is empty.
     """
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
 
     def __len__(self) -> int:
-        return len(self._dataset)
+        return len(self._dataset) if self._dataset.has_keys else 0
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -34,6 +34,10 @@ class Keys(Sequence[str]):
     def __getitem__(self, index: slice | Sequence[int] | npt.NDArray[Any]) -> list[str]: ...
 
     def __getitem__(self, index: Any) -> str | list[str]:
+        if not self._dataset.has_keys:
+            if isinstance(index, slice):
+                return []
+            raise NoSampleError("no keys: these files have none")
         if not hasattr(index, "__index__") or getattr(index, "ndim", 0) > 0:
             return list(Keys(self._dataset.subset(index)))
         files = self._dataset._view.files

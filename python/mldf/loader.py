@@ -17,10 +17,9 @@ from __future__ import annotations
 
 import atexit
 import json
-import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from . import _mldf
 from .arguments import (
@@ -39,6 +38,7 @@ from .arguments import (
 from .batch import Batch
 from .dataset import Dataset, unwrapped
 from .dataset import open as open_dataset
+from .engine import Engine, engine_options
 from .errors import ArgumentError, StateError, WrongTypeError
 from .habits import LOADER, hinted
 from .limits import flag, text, thread_count, whole
@@ -110,81 +110,81 @@ def _decode(channels: int | None, orient: bool) -> str | None:
 class Loader:
     """Batches of a dataset, in order, made by threads that never take the interpreter's lock.
 
-    source            a path, a list or glob of paths, or a :class:`mldf.Dataset` (also a subset, or torch's Subset of
-                      one), or its :class:`mldf.ItemView`. Its channels= and orient= hold for images here too, unless a
-                      pipeline's Decode says else
-    batch_size        samples of a batch of this rank (64)
-    shuffle           True: order="random", False: "sequential"
-    pipelines         a dict of field to a list of operations: ``{"image": [mldf.RandomResizedCrop(224), ...]}``, or
-                      the pipeline's text. None for a field leaves it out; Python callables, last in a list, get the
-                      output's whole array. ``"small = image"`` is one more view of a field,
-                      ``("image", "mask as mask")`` are several that one draw moves. Nullable fields are left
-                      out unless a pipeline names them: ``mldf.Fill(0)`` gives nulls a value. User-defined fields
-                      without steps are decoded in Python, when their batch is handed over
-    view              what a sample is, as ``"windows(tokens, 1025)"`` or ``"expand(audio, every=10, length=10)"``:
-                      batches are of its items. None: rows. subset, weights and balance speak of rows: each stands for
-                      the items that begin in it
-    fields            these outputs alone, in this order; x_length and its like come with x, unless some are named. Of
-                      packed sequences: tokens, labels, positions, segment_ids, cu_seqlens, max_seqlen, documents,
-                      loss_mask, mask, with their parameters, as ``"labels(shift=false)"``, ``"cu_seqlens(flat)"``
-    order             "sequential", "random", or "quasi-random": random enough, and kind to slow disks
-    seed              of order and augmentation, 0 to 2**64 - 1; the same on all ranks
-    subset            a slice, a mask, or numbers of samples: in any order, which stays unless there is a shuffle
-    weights           draws with replacement, a weight for each sample
-    balance           a field: every class as often as every other
-    ratios            of several files: so many draws of each; fractions, as [0.7, 0.3], are taken in parts of 10,000
-    samples_per_epoch of weights, balance, ratios
-    global_batch_size instead of batch_size: of all ranks together
-    rank, world_size  found in torch.distributed or the environment (RANK, WORLD_SIZE) when not given
-    group             instead of them: torch's ProcessGroup, or a DeviceMesh of one dimension, of the processes that
-                      share the data. With tensor or pipeline parallelism its peers must get equal batches:
-                      ``group=mesh["dp"]``. With windows: the column whose runs of equal numbers are groups
-    windows           rows with their neighbours in the group, as ``{"action": range(16), "state": [-1, 0],
-                      "camera": [-0.1, 0.0]}``: whole numbers are rows, floats seconds. One more output x_is_pad
-                      says which lie outside the group. The group's video is in its first row
-    delta_timestamps  the same, in seconds
-    edge              of rows outside the group: "clamp" to its first and last, "zero", "drop" such items, "error"
-    tolerance         in seconds: a row or frame must be that near
-    drop_n_last       with windows: so many rows at the end of each group give no items
-    time              with windows in seconds: the column of times; None: "timestamp"
-    threads           -1: the CPUs that this process may use; 0: all in next()
-    num_workers       another name of threads
-    drop_last         True: last="drop"
-    last              of an epoch that does not fill the last batch: "keep" a smaller one, "drop", or "pad" by repeats
-    on_error          of samples that cannot be decoded: "raise", "skip" (shorter, even empty batches), "substitute"
-    output            "numpy", "torch" or "jax"
-    device            torch or JAX puts batches there
-    pin_memory        torch: through its own pinned memory; None: for CUDA
-    non_blocking      torch: copies from pinned memory do not wait for the device
-    copy              JAX: False looks at the loader's own memory
-    transform         a callable, or several, on the finished batch: Batch in, anything out
-    index, valid, key more outputs: the sample's number among all of the files (with a view the item's), False for
-                      repeats, the sample's key
-    row               one more: the number of the row, which with a view is not the item's
-    samples           one more, x_samples, beside x_length of outputs that are made from recordings: the samples of the
-                      wave, where x_length counts frames
-    bucket            an output: samples of like length go into the same batch
-    bucket_window     so many samples are looked at for that
-    budget            with bucket: batches of at most so many elements after padding instead of batch_size samples; as
-                      ``"300s"`` so many seconds of recordings
-    block, window     order="quasi-random": samples of a block, blocks of a window; 0: 2 MiB and 128 MiB of them
-    batches_ahead     how many batches are worked on or wait; 0: 3, or more of small ones
-    prefetch          tell the system which samples come next
-    forget_behind     for files larger than memory: tell it which are done
-    direct            for those too: past the page cache. A dataset must be opened with backend="read"
-    exact             never decode a JPEG at a reduced size
-    reference         for tests: no step is fused with another
-    isa               for tests: "portable", "sse4", "avx2" ... instead of the best that the machine has
-    codegen           "auto": fused steps are compiled in the background, once; "wait" for it; "off"
-    compiler          the C compiler's name, for codegen
-    cache_dir         where compiled steps are kept: $XDG_CACHE_HOME/mldf or ~/.cache/mldf
-
     Each ``iter()`` begins the next epoch. Batches depend on files, pipeline, order, seed, epoch, batch size and rank
     alone, never on threads. A loader is used by one thread at a time; it is closed by ``close``, by ``with``, or when
     it is forgotten; batches stay valid. In a forked child it refuses to work: make a new one there.
+
+    Parameters
+    ----------
+    source
+        A path, a list or glob of paths, a :class:`mldf.Dataset` (a subset too, or torch's Subset of one), or its
+        :class:`mldf.ItemView`. Its channels= and orient= hold for images here, unless a pipeline's Decode says else.
+    batch_size
+        Samples of a batch of this rank (64).
+    shuffle
+        True: order="random", False: "sequential".
+    pipelines
+        A dict of field to a list of operations, ``{"image": [mldf.RandomResizedCrop(224), ...]}``, or the pipeline's
+        text. None for a field leaves it out; Python callables, last in a list, get the output's whole array.
+        ``"small = image"`` is one more view of a field, ``("image", "mask as mask")`` are several that one draw moves.
+        Nullable fields are left out unless a pipeline names them: ``mldf.Fill(0)`` gives nulls a value. User-defined
+        fields without steps are decoded in Python, when their batch is handed over.
+    fields
+        These outputs alone, in this order; x_length and its like come with x, unless some are named. Of packed
+        sequences: tokens, labels, positions, segment_ids, cu_seqlens, max_seqlen, documents, loss_mask, mask, with
+        their parameters, as ``"labels(shift=false)"``, ``"cu_seqlens(flat)"``.
+    seed
+        Of order and augmentation, 0 to 2**64 - 1; the same on all ranks.
+    threads, num_workers
+        -1: the CPUs that this process may use; 0: all in next(). num_workers is another name of threads.
+    output, device, pin_memory
+        "numpy", "torch" or "jax"; where torch or JAX puts batches; torch: through its own pinned memory, None: for
+        CUDA.
+    drop_last, last
+        Of an epoch that does not fill the last batch: "keep" a smaller one, "drop", or "pad" by repeats; drop_last=True
+        is last="drop".
+    on_error
+        Of samples that cannot be decoded: "raise", "skip" (shorter, even empty batches), "substitute".
+    order
+        "sequential", "random", or "quasi-random": random enough, and kind to slow disks.
+    subset
+        A slice, a mask, or numbers of samples: in any order, which stays unless there is a shuffle.
+    weights, balance, ratios, samples_per_epoch
+        weights: draws with replacement, a weight for each sample. balance: a field; every class as often as every
+        other. ratios: of several files, so many draws of each; fractions, as [0.7, 0.3], are taken in parts of 10,000.
+        samples_per_epoch: how many draws of these make an epoch.
+    rank, world_size, group, global_batch_size
+        Found in torch.distributed or the environment (RANK, WORLD_SIZE) when not given. group, instead of them: torch's
+        ProcessGroup, or a DeviceMesh of one dimension, of the processes that share the data; with tensor or pipeline
+        parallelism its peers must get equal batches: ``group=mesh["dp"]``. global_batch_size, instead of batch_size:
+        of all ranks together.
+    transform
+        A callable, or several, on the finished batch: Batch in, anything out.
+    index, valid, key, row, samples
+        More outputs: the sample's number among all of the files (with a view the item's); False for repeats; the
+        sample's key; the number of the row, which with a view is not the item's; x_samples beside x_length of outputs
+        made from recordings, the samples of the wave, where x_length counts frames.
+    bucket, budget
+        bucket: an output; samples of like length go into the same batch. budget: batches of at most so many elements
+        after padding instead of batch_size samples; as ``"300s"`` so many seconds of recordings.
+    view
+        What a sample is, as ``"windows(tokens, 1025)"`` or ``"expand(audio, every=10, length=10)"``: batches are of its
+        items. None: rows. subset, weights and balance speak of rows: each stands for the items that begin in it.
+    windows, delta_timestamps
+        Rows with their neighbours in the group, as ``{"action": range(16), "state": [-1, 0], "camera": [-0.1, 0.0]}``:
+        whole numbers are rows, floats seconds; delta_timestamps is the same, in seconds. group= is then the column
+        whose runs of equal numbers are groups. One more output x_is_pad says which lie outside the group. The group's
+        video is in its first row.
+    edge, tolerance, drop_n_last, time
+        With windows. edge, of rows outside the group: "clamp" to its first and last, "zero", "drop" such items,
+        "error". tolerance, in seconds: a row or frame must be that near. drop_n_last: so many rows at the end of each
+        group give no items. time: the column of times; None: "timestamp".
+    engine, options
+        How the loader works, not what comes out: :class:`mldf.Engine` lists it. engine= is a dict of such options; each
+        may be given by its own name instead.
     """
 
-    @hinted(LOADER)
+    @hinted(LOADER, Engine)
     def __init__(
         self,
         source: Any,
@@ -219,8 +219,6 @@ class Loader:
         output: str = "numpy",
         device: Any = None,
         pin_memory: bool | None = None,
-        non_blocking: bool = True,
-        copy: bool | None = None,
         transform: Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | None = None,
         index: bool = False,
         valid: bool = False,
@@ -228,26 +226,17 @@ class Loader:
         row: bool = False,
         samples: bool = False,
         bucket: str | None = None,
-        bucket_window: int = 4096,
         budget: int | str = 0,
-        block: int = 0,
-        window: int = 0,
-        batches_ahead: int = 0,
-        prefetch: bool = True,
-        forget_behind: bool = False,
-        direct: bool = False,
-        exact: bool = False,
-        reference: bool = False,
-        isa: str | None = None,
-        codegen: str = "auto",
-        compiler: str | None = "cc",
-        cache_dir: str | os.PathLike[str] | None = None,
+        engine: Engine | None = None,
+        **options: Unpack[Engine],
     ) -> None:
-        given = {k: v for k, v in locals().items() if k not in ("self", "source") and not k.startswith("__")}
+        given = {k: v for k, v in locals().items() if k not in ("self", "source", "options") and not k.startswith("__")}
+        how = engine_options(engine, options)
+        given["engine"] = how
         self._core: _mldf.Loader | None = None
         index, valid, key = flag("index", index), flag("valid", valid), flag("key", key)
         row = flag("row", row)
-        direct = flag("direct", direct)
+        direct = flag("direct", how["direct"])
         if isinstance(source, ItemView):
             source, view = source.dataset, _only_view(source, view)
         source = unwrapped(source)
@@ -268,43 +257,45 @@ class Loader:
         self.rank, self.world_size, self._rank_from = find_rank(rank, world_size, group)
         """Of this process, as given or found."""
         sizes = batch_sizes(batch_size, global_batch_size)
-        if key and dataset.keys is None:
+        if key and not dataset.has_keys:
             raise ArgumentError("key=True: these files have no keys")
         self._options: dict[str, Any] = {
             "order": kind,
             "seed": whole("seed", seed),
-            "block": whole("block", block),
-            "window": whole("window", window),
+            "block": whole("block", how["block"]),
+            "window": whole("window", how["window"]),
             "batch_size": sizes[0],
             "global_batch_size": sizes[1],
             "rank": self.rank,
             "world_size": self.world_size,
             "last": last_kind(last, drop_last),
             "threads": thread_count(threads, num_workers),
-            "in_flight": whole("batches_ahead", batches_ahead, 0, 4096),
+            "in_flight": whole("batches_ahead", how["batches_ahead"], 0, 4096),
             "bad": choice("on_error", on_error, POLICIES),
-            "bucket_window": bucket_length(bucket, bucket_window, budget),
+            "bucket_window": bucket_length(bucket, how["bucket_window"], budget),
             "bucket_output": text("bucket", bucket),
             "budget": budgets(budget)[0],
             "budget_seconds": budgets(budget)[1],
-            "prefetch": flag("prefetch", prefetch),
-            "forget_behind": flag("forget_behind", forget_behind),
+            "prefetch": flag("prefetch", how["prefetch"]),
+            "forget_behind": flag("forget_behind", how["forget_behind"]),
             "direct": direct,
             "want_index": index or (key and self._view is None),
             "want_valid": valid,
             "want_samples": flag("samples", samples),
             "want_row": row or (key and self._view is not None),
             "view": None if self._view is None else self._view._core,
-            "exact": flag("exact", exact),
-            "reference": flag("reference", reference),
-            "isa": text("isa", isa),
+            "exact": flag("exact", how["exact"]),
+            "reference": flag("reference", how["reference"]),
+            "isa": text("isa", how["isa"]),
             "decode": _decode(dataset._view.channels, dataset._view.orient),
-            "codegen": choice("codegen", codegen, CODEGENS),
-            "compiler": text("compiler", compiler),
-            "cache": cache(cache_dir),
+            "codegen": choice("codegen", how["codegen"], CODEGENS),
+            "compiler": text("compiler", how["compiler"]),
+            "cache": cache(how["cache_dir"]),
         }
         self._order = describe(dataset, kind != 0, weights, balance, ratios, samples_per_epoch, self._view)
-        convert = converter(OUTPUTS[choice("output", output, OUTPUTS)], device, pin_memory, non_blocking, copy)
+        convert = converter(
+            OUTPUTS[choice("output", output, OUTPUTS)], device, pin_memory, how["non_blocking"], how["copy"]
+        )
         self._outputs = Outputs(
             dataset,
             field_names(

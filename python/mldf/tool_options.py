@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from .suggest import choice
 from .writer import writer_options
 
 __all__ = [
+    "OutputOptions",
     "tokenize_options",
     "compressed",
     "keep_encrypted",
@@ -64,7 +65,32 @@ def name_list(argument: str, names: Any) -> list[str] | None:
     return out
 
 
-_OUTPUT: dict[str, Any] = {
+class OutputOptions(TypedDict, total=False):
+    """What can be said of a new file, the same for all that write one.
+
+    >>> import mldf
+    >>> how: mldf.OutputOptions = {"overwrite": True, "threads": 2}
+    """
+
+    overwrite: bool
+    """Replace what exists."""
+    threads: int | None
+    """None: the CPUs that this process may use; 0: none."""
+    checksums: bool
+    """False: none are stored, so verify sees little."""
+    dictionary: bool
+    """Train one zstd dictionary for the compressed fields."""
+    page_size: int | None
+    """None: chosen by what is written."""
+    card: Mapping[str, Any] | str | None
+    """Anything that JSON holds, about the dataset."""
+    encrypt_key: Key
+    """32 bytes."""
+    encrypt_passphrase: Passphrase
+    """Instead of a key."""
+
+
+_OUTPUT: OutputOptions = {
     "overwrite": False,
     "threads": None,
     "checksums": True,
@@ -84,7 +110,7 @@ def output_options(given: Mapping[str, Any]) -> dict[str, Any]:
         raise TypeError(
             f"unexpected keyword argument {unknown[0]!r}; {here}those of the output are {', '.join(_OUTPUT)}"
         )
-    options = {**_OUTPUT, **given}
+    options: dict[str, Any] = {**_OUTPUT, **given}
     key, passphrase = options.pop("encrypt_key"), options.pop("encrypt_passphrase")
     return writer_options(**options, key=key, passphrase=passphrase)
 

@@ -70,7 +70,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from . import _mldf
 from .audio import CompressedAudio
@@ -85,6 +85,7 @@ from .results import Leftover, Part, Result, Skip
 from .secret import Key, Passphrase, secret
 from .tokens import token_file_options
 from .tool_options import (
+    OutputOptions,
     compressed,
     keep_encrypted,
     name_list,
@@ -150,7 +151,7 @@ def pack(
     tokenizer_timeout: int | None = None,
     tokenizer_processes: int | None = None,
     progress: ProgressArgument = None,
-    **output: Any,
+    **output: Unpack[OutputOptions],
 ) -> Result:
     """Packs folders of images or recordings, speech corpora, tables (CSV, TSV, JSON lines, JSON arrays of objects) or
     tar archives into a new file.
@@ -260,7 +261,7 @@ def convert(
     max_decoded_bytes: int | None = None,
     max_unpacked: int | None = None,
     progress: ProgressArgument = None,
-    **output: Any,
+    **output: Unpack[OutputOptions],
 ) -> Result:
     """Samples of files of any format into one new file of any format.
 
@@ -307,7 +308,7 @@ def merge(
     decrypt: bool = False,
     max_decoded_bytes: int | None = None,
     progress: ProgressArgument = None,
-    **output: Any,
+    **output: Unpack[OutputOptions],
 ) -> Result:
     """All samples of files with the same fields, undecoded, into one new MLDF file."""
     began = time.monotonic()
@@ -337,7 +338,7 @@ def select(
     passphrase: Passphrase = None,
     decrypt: bool = False,
     progress: ProgressArgument = None,
-    **output: Any,
+    **output: Unpack[OutputOptions],
 ) -> Result:
     """Some fields and samples of a file, undecoded, into a new MLDF file.
 
@@ -379,7 +380,7 @@ def split(
     passphrase: Passphrase = None,
     decrypt: bool = False,
     progress: ProgressArgument = None,
-    **output: Any,
+    **output: Unpack[OutputOptions],
 ) -> Result:
     """Every sample into exactly one of several new files: ``mldf.split("all.mldf", "{}.mldf", fractions={"train":
     0.9, "val": 0.1})``.
@@ -492,7 +493,7 @@ def repack(
     decrypt: bool = False,
     max_decoded_bytes: int | None = None,
     progress: ProgressArgument = None,
-    **output: Any,
+    **output: Unpack[OutputOptions],
 ) -> Result:
     """Writes the samples anew, in order, without what appends left unused; out None: in place, atomically."""
     began = time.monotonic()

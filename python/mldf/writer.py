@@ -265,9 +265,7 @@ class Writer:
             values = tuple([convert(value) for convert, value in zip(self._converters, self._ordered(sample))])
         except Error as error:
             if not self._skip:
-                if error.sample is None:
-                    error.sample = self._first + self._calls
-                _say_where(error)
+                _name_sample(error, self._first + self._calls)
                 raise
             with self._lock:
                 self._refused.append((self._calls, str(error)))
@@ -390,13 +388,16 @@ class Writer:
         return f"Writer({self.path!r}, {state}, {self._schema!r})"
 
 
-def _say_where(error: Error) -> None:
-    """Sample and field at the head of the message, for those who see nothing but that."""
-    message = str(error)
-    if error.sample is None or message.startswith("sample ") or (isinstance(error, OSError) and error.field is None):
+def _name_sample(error: Error, sample: int) -> None:
+    """The sample at the head of the text, for those who see nothing but that.
+
+    What names a field in an error names it in the text too; an OSError without a field is about no sample's value.
+    """
+    if error.sample is not None:  # the library knew it, and has said so
         return
-    known = error.field is None or f"field {error.field!r}" in message or f"field {error.field}" in message
-    error.args = (f"sample {error.sample}{'' if known else f', field {error.field!r}'}: {message}",)
+    error.sample = sample
+    if error.field is not None or not isinstance(error, OSError):
+        error.args = (f"sample {sample}: {error}",)
 
 
 def _sample_count(path: bytes) -> int:
@@ -480,7 +481,7 @@ def write(
     source, decrypt = columns_of(dataset), flag("decrypt", decrypt)
     if isinstance(dataset, Dataset):
         source = dataset.with_options(decode=False) if fields is None else dataset
-        keys = dataset.keys if keys is None and fields is None else keys
+        keys = dataset.keys if keys is None and fields is None and dataset.has_keys else keys
         fields = dataset.schema if fields is None else fields
         options.setdefault("card", dataset.card or None)
         if not decrypt and not options.get("key") and not options.get("passphrase"):

@@ -282,6 +282,7 @@ const struct field_type mldfi_type_audio_compressed = {
     .check_deep = check_deep,
     .edge = mldfi_audio_edge,
     .steps = mldfi_audio_steps,
+    .steps_shift = 16, /* a FLAC frame has up to 65,535 samples, each byte of it less */
     .see = mldfi_audio_see,
     .see_value = mldfi_audio_see_value,
     .self_describing = FAMILY_AUDIO,

@@ -195,6 +195,10 @@ struct field_type {
     /* How long a value is along its first dimension (a recording: in time), from its record alone. False: this value has none. NULL: a view cannot
      * cut the type. */
     bool (*steps)(const struct schema_field *field, const uint8_t *record, struct field_steps *out);
+    /* A byte of a value is at most 2^steps_shift steps: 0 where steps are stored, more where a codec packs them. */
+    uint8_t steps_shift;
+    /* What such a field's values are compressed by already, so that zstd gains nothing ("JPEG, PNG or WebP images"), or NULL. NULL: nothing. */
+    const char *(*compressed_already)(const struct schema_field *field);
     field_sizes sizes;
     /* Looks at the records from *at on. MLDF_OK and *at == count: all were looked at. MLDF_OK and *at < count: that record does not say what its
      * value is; the caller gives the value to see_value and goes on behind it. MLDF_END: no other record of the file can change what matters

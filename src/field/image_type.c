@@ -236,6 +236,14 @@ static bool image_is_viewable(const uint8_t *record) {
     return record[IMAGE_MODE] == MLDF_IMAGE_MODE_RAW;
 }
 
+/* Raw pixels are not. */
+static const char *image_compressed_already(const struct schema_field *field) {
+    const struct image_state *s = field->state;
+    bool raw = s && (s->encode == ENCODE_RAW || s->encode == ENCODE_YUV420 ||
+                     (s->id == MLDF_IMAGE_RAW && s->encode == ENCODE_KEEP));
+    return raw ? NULL : "JPEG, PNG or WebP images";
+}
+
 #define IMAGE_TYPE(VARIABLE, ID, NAME, BIND_FN) \
     const struct field_type VARIABLE = { \
         .type = {sizeof(mldf_type), ID, NAME, NULL, BIND_FN, image_unbind, mldfi_image_encode, image_decode}, \
@@ -253,6 +261,7 @@ static bool image_is_viewable(const uint8_t *record) {
         .see = mldfi_image_see, \
         .see_value = mldfi_image_see_value, \
         .self_describing = FAMILY_IMAGE, \
+        .compressed_already = image_compressed_already, \
         .files = &mldfi_image_files, \
         .export = mldfi_image_export, \
         .value_json = mldfi_image_json, \

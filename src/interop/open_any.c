@@ -74,8 +74,9 @@ static void name_stranger(const mldf_reader *reader, mldf_error *why) {
                                  "it was one, and was converted as text on its way (%s): copy it again, in binary mode",
                                  conversion);
     else if (kind)
-        (void)mldfi_error_advise(why, why->status, "it is %s%s", kind,
-                                 strstr(kind, " image") ? "; `mldf pack` makes a dataset of a folder of images" : "");
+        (void)mldfi_error_advise(
+            why, why->status, "it is %s%s", kind,
+            mldfi_known_is_image(data, bytes) ? "; `mldf pack` makes a dataset of a folder of images" : "");
     else if (mldfi_looks_like_text(data, bytes))
         (void)mldfi_error_advise(why, why->status, "it is text; `mldf pack` makes a dataset of CSV and JSON lines");
     else if (bytes >= 4)

@@ -177,11 +177,10 @@ static bool is_of_the_row(mldf_status status) {
     return status <= MLDF_E_MAGIC || status == MLDF_E_LIMIT || status == MLDF_E_UNSUPPORTED;
 }
 
-/* The steps that a payload which is compressed or encrypted can have: a step takes a byte at least, unless the value is packets, of which each byte is
- * 2^16 samples at most (a FLAC frame has 65,535). */
+/* The steps that a payload which is compressed or encrypted can have: a byte is at most so many as the type says. */
 static uint64_t most_steps(const mldf_reader *reader, const struct schema_field *f, uint64_t stored) {
     uint64_t bytes = mldfi_reader_most_bytes(reader, f, stored);
-    unsigned shift = f->info.type_id == MLDF_AUDIO_COMPRESSED ? 16 : 0;
+    unsigned shift = f->type->steps_shift;
     return bytes > COUNT_MAX >> shift ? COUNT_MAX : bytes << shift;
 }
 

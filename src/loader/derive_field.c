@@ -7,6 +7,7 @@
 
 #include "loader/loader.h"
 #include "mldf/tool.h"
+#include "pipeline/lex.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/json.h"
@@ -40,6 +41,15 @@ static mldf_status canonical(struct derivation *d, mldf_buffer *out, size_t *at,
     return status;
 }
 
+/* "BEGINNING FIELD: STEPS"; the field's name may hold anything. */
+static mldf_status statement(struct derivation *d, const char *beginning, const char *field, const char *steps,
+                             mldf_error *err) {
+    mldf_status status = mldfi_buffer_append_text(&d->text, beginning, err);
+    if (status >= 0)
+        status = mldfi_pipeline_write_name(field, &d->text, err);
+    return status < 0 ? status : mldfi_buffer_printf(&d->text, err, ": %s", steps);
+}
+
 static mldf_status open_loader(struct derivation *d, mldf_error *err) {
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
     mldf_loader_options o = MLDF_LOADER_OPTIONS_INIT;
@@ -55,10 +65,12 @@ static mldf_status open_loader(struct derivation *d, mldf_error *err) {
         const mldf_field *info = mldf_schema_field(mldf_reader_schema(d->reader), i);
         bool fixed = info->ndim == 0 || info->dims[0] >= 0;
         if (i != field && fixed && info->dtype != MLDF_DTYPE_NONE)
-            status = mldfi_buffer_printf(&d->text, err, "`%s`: drop\n", info->name);
+            status = statement(d, "", info->name, "drop\n", err);
     }
     if (status >= 0)
-        status = mldfi_buffer_printf(&d->text, err, "derived = `%s`: %s\n| pad", d->from, d->steps);
+        status = statement(d, "derived = ", d->from, d->steps, err);
+    if (status >= 0)
+        status = mldfi_buffer_append_text(&d->text, "\n| pad", err);
     if (status >= 0)
         status = mldf_buffer_append(&d->text, "", 1, err);
     if (status < 0)

@@ -1,11 +1,10 @@
-/* compiler.h: posix_spawn with the source on standard input and the object in a private folder, which is gone before the caller sees the
+/* compiler.h: a program with the source on standard input and the object in a private folder, which is gone before the caller sees the
  * object's bytes. The compiler leads a process group of its own, so that a time limit ends it with all that it started. */
 #include "os/compiler.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "os/file.h"
+#include "os/spawn.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -102,29 +102,8 @@ enum { MAX_ARGUMENTS = 48 };
 static mldf_status start(const struct workplace *w, char *const *arguments, pid_t *pid, mldf_error *err) {
     static char path[] = "PATH=/usr/bin:/bin:/usr/local/bin", language[] = "LC_ALL=C";
     char *const environment[] = {path, language, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return mldfi_fail_memory(err, sizeof actions);
-    if (posix_spawnattr_init(&attributes) != 0) {
-        (void)posix_spawn_file_actions_destroy(&actions);
-        return mldfi_fail_memory(err, sizeof attributes);
-    }
-    int reason = posix_spawn_file_actions_adddup2(&actions, w->source, 0);
-    reason = reason ? reason : posix_spawn_file_actions_adddup2(&actions, w->complaints, 1);
-    reason = reason ? reason : posix_spawn_file_actions_adddup2(&actions, w->complaints, 2);
-    reason = reason ? reason : posix_spawnattr_setpgroup(&attributes, 0);
-    reason = reason ? reason : posix_spawnattr_setsigmask(&attributes, &none);
-    reason = reason ? reason : posix_spawnattr_setsigdefault(&attributes, &all);
-    reason = reason ? reason
-                    : posix_spawnattr_setflags(&attributes,
-                                               POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    reason = reason ? reason : posix_spawn(pid, arguments[0], &actions, &attributes, arguments, environment);
-    (void)posix_spawnattr_destroy(&attributes);
-    (void)posix_spawn_file_actions_destroy(&actions);
+    const int streams[3] = {w->source, w->complaints, w->complaints};
+    int reason = mldfi_spawn(pid, arguments, streams, environment);
     return reason ? mldfi_fail_errno(err, reason, "%s", arguments[0]) : MLDF_OK;
 }
 

@@ -1,11 +1,10 @@
-/* coprocess.h: posix_spawn with three pipes, and one poll loop (`pump`) that every call goes through. */
+/* coprocess.h: a program with three pipes, and one poll loop (`pump`) that every call goes through. */
 #include "os/coprocess.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +14,9 @@
 #include <unistd.h>
 
 #include "os/file.h"
+#include "os/spawn.h"
 #include "util/buffer.h"
 #include "util/error.h"
-
-extern char **environ; /* not read here: handed on */
 
 enum { READ_ROOM = 1 << 16, WAKE_MS = 50 };
 
@@ -56,33 +54,6 @@ static void close_pair(int ends[2]) {
             (void)close(ends[i]);
 }
 
-static int spawn(pid_t *pid, char *const *words, int in, int out, int complaints) {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return ENOMEM;
-    if (posix_spawnattr_init(&attributes) != 0) {
-        (void)posix_spawn_file_actions_destroy(&actions);
-        return ENOMEM;
-    }
-    int reason = posix_spawn_file_actions_adddup2(&actions, in, 0);
-    reason = reason ? reason : posix_spawn_file_actions_adddup2(&actions, out, 1);
-    reason = reason ? reason : posix_spawn_file_actions_adddup2(&actions, complaints, 2);
-    reason = reason ? reason : posix_spawnattr_setpgroup(&attributes, 0);
-    reason = reason ? reason : posix_spawnattr_setsigmask(&attributes, &none);
-    reason = reason ? reason : posix_spawnattr_setsigdefault(&attributes, &all);
-    reason = reason ? reason
-                    : posix_spawnattr_setflags(&attributes,
-                                               POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    reason = reason ? reason : posix_spawnp(pid, words[0], &actions, &attributes, words, environ);
-    (void)posix_spawnattr_destroy(&attributes);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return reason;
-}
-
 mldf_status mldfi_coprocess_start(struct os_coprocess **out, char *const *words, mldf_error *err) {
     int in[2] = {-1, -1}, answers[2] = {-1, -1}, complaints[2] = {-1, -1};
     *out = NULL;
@@ -94,7 +65,7 @@ mldf_status mldfi_coprocess_start(struct os_coprocess **out, char *const *words,
     for (int i = 0; !reason && i < 2; i++)
         if (in[i] <= 2 || answers[i] <= 2 || complaints[i] <= 2)
             reason = EBADF;
-    reason = reason ? reason : spawn(&p->pid, words, in[0], answers[1], complaints[1]);
+    reason = reason ? reason : mldfi_spawn(&p->pid, words, (const int[3]){in[0], answers[1], complaints[1]}, NULL);
     if (reason) {
         close_pair(in);
         close_pair(answers);

@@ -70,4 +70,7 @@ mldf_status mldfi_parse_step(struct lexer *lexer, const mldf_context *context, s
 /* One value: number, word, "text" or [list]. */
 mldf_status mldfi_parse_literal(struct lexer *lexer, struct literal *out, mldf_error *err);
 
+/* A name as a pipeline's text has it, in quotes where it needs them, appended (write_text.c). */
+mldf_status mldfi_pipeline_write_name(const char *name, mldf_buffer *out, mldf_error *err);
+
 #endif

@@ -20,7 +20,7 @@ static mldf_status write_quoted(const char *text, size_t bytes, char quote, mldf
     return status == MLDF_OK ? mldf_buffer_append(out, &quote, 1, err) : status;
 }
 
-static mldf_status write_name(const char *name, mldf_buffer *out, mldf_error *err) {
+mldf_status mldfi_pipeline_write_name(const char *name, mldf_buffer *out, mldf_error *err) {
     size_t bytes = strlen(name);
     return mldfi_is_bare_word(name, bytes) ? mldf_buffer_append(out, name, bytes, err)
                                            : write_quoted(name, bytes, '`', out, err);
@@ -134,14 +134,14 @@ static mldf_status write_binding(const struct binding *b, mldf_buffer *out, mldf
                                         [ROLE_BOXES] = " as boxes",
                                         [ROLE_POINTS] = " as points"};
     bool plain = !b->listed && strcmp(b->inputs[0], b->output) == 0;
-    mldf_status status = write_name(b->output, out, err);
+    mldf_status status = mldfi_pipeline_write_name(b->output, out, err);
     if (status == MLDF_OK && !plain)
         status = mldfi_buffer_append_text(out, b->listed ? " = [" : " = ", err);
     for (size_t i = 0; !plain && i < b->input_count && status == MLDF_OK; i++) {
         if (i)
             status = mldfi_buffer_append_text(out, ", ", err);
         if (status == MLDF_OK)
-            status = write_name(b->inputs[i], out, err);
+            status = mldfi_pipeline_write_name(b->inputs[i], out, err);
     }
     if (status == MLDF_OK && b->listed)
         status = mldfi_buffer_append_text(out, "]", err);

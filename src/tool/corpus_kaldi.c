@@ -56,10 +56,9 @@ static mldf_status add_line(struct pairs *pairs, uint64_t line, const char *text
     if (end == 0)
         return MLDF_OK;
     if (id == 0)
-        return mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %" PRIu64 " begins with a blank, and a name is expected",
-                          pairs->path, line);
+        return mldfi_fail_line(err, MLDF_E_SYNTAX, pairs->path, line, "begins with a blank, and a name is expected");
     if (memchr(text, 0, end))
-        return mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %" PRIu64 " has a NUL byte", pairs->path, line);
+        return mldfi_fail_line(err, MLDF_E_SYNTAX, pairs->path, line, "has a NUL byte");
     mldf_status status =
         mldfi_array_reserve(&pairs->items, &pairs->capacity, pairs->count + 1, sizeof *pairs->items, err);
     if (status >= 0)
@@ -91,10 +90,10 @@ static mldf_status sort_pairs(struct pairs *pairs, mldf_error *err) {
         qsort(pairs->items, pairs->count, sizeof *pairs->items, by_id);
     for (size_t i = 1; i < pairs->count; i++)
         if (by_id(&pairs->items[i - 1], &pairs->items[i]) == 0)
-            return mldfi_fail(err, MLDF_E_KEY, "%s, line %" PRIu64 ": %.*s is there already, in line %" PRIu64,
-                              pairs->path, pairs->items[i].line,
-                              (int)(pairs->items[i].id_bytes < 80 ? pairs->items[i].id_bytes : 80), pairs->items[i].id,
-                              pairs->items[i - 1].line);
+            return mldfi_fail_line(err, MLDF_E_KEY, pairs->path, pairs->items[i].line,
+                                   "%.*s is there already, in line %" PRIu64,
+                                   (int)(pairs->items[i].id_bytes < 80 ? pairs->items[i].id_bytes : 80),
+                                   pairs->items[i].id, pairs->items[i - 1].line);
     return MLDF_OK;
 }
 
@@ -108,20 +107,18 @@ static mldf_status check_path(const struct pairs *scp, const struct pair *wav, m
     int shown = (int)(wav->value_bytes < 120 ? wav->value_bytes : 120);
     const char *colon = memrchr(wav->value, ':', wav->value_bytes);
     if (wav->value_bytes == 0)
-        return mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %" PRIu64 ": no path behind the name", scp->path, wav->line);
+        return mldfi_fail_line(err, MLDF_E_SYNTAX, scp->path, wav->line, "no path follows the name");
     if (wav->value[wav->value_bytes - 1] == '|' || wav->value[0] == '|')
-        return mldfi_fail(err, MLDF_E_UNSUPPORTED,
-                          "%s, line %" PRIu64
-                          ": '%.*s' is a command, and mldf runs none: write its output to files and name "
-                          "those",
-                          scp->path, wav->line, shown, wav->value);
+        return mldfi_fail_line(err, MLDF_E_UNSUPPORTED, scp->path, wav->line,
+                               "'%.*s' is a command, and mldf runs none: write its output to files and name those",
+                               shown, wav->value);
     bool digits = colon && colon + 1 < wav->value + wav->value_bytes;
     for (const char *p = colon; digits && ++p < wav->value + wav->value_bytes;)
         digits = *p >= '0' && *p <= '9';
     if (digits)
-        return mldfi_fail(err, MLDF_E_UNSUPPORTED,
-                          "%s, line %" PRIu64 ": '%.*s' is a place in an archive of Kaldi's, which mldf does not read",
-                          scp->path, wav->line, shown, wav->value);
+        return mldfi_fail_line(err, MLDF_E_UNSUPPORTED, scp->path, wav->line,
+                               "'%.*s' is a place in an archive of Kaldi's, which mldf does not read", shown,
+                               wav->value);
     return MLDF_OK;
 }
 
@@ -158,14 +155,12 @@ static mldf_status add_segment(struct corpus *corpus, const struct pairs *segmen
     double begin = 0, end = 0;
     if (count != 3 || !mldfi_parse_double(word[1], bytes[1], &begin) || !mldfi_parse_double(word[2], bytes[2], &end) ||
         begin < 0 || (end <= begin && end != -1))
-        return mldfi_fail(err, MLDF_E_SYNTAX,
-                          "%s, line %" PRIu64
-                          ": UTTERANCE RECORDING BEGIN END is expected, with 0 <= BEGIN < END in seconds",
-                          segments->path, line->line);
+        return mldfi_fail_line(err, MLDF_E_SYNTAX, segments->path, line->line,
+                               "UTTERANCE RECORDING BEGIN END is expected, with 0 <= BEGIN < END in seconds");
     const struct pair *wav = find(scp, word[0], bytes[0]);
     if (!wav)
-        return mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %" PRIu64 ": %s has no recording %.*s", segments->path,
-                          line->line, scp->path, (int)(bytes[0] < 80 ? bytes[0] : 80), word[0]);
+        return mldfi_fail_line(err, MLDF_E_SYNTAX, segments->path, line->line, "%s has no recording %.*s", scp->path,
+                               (int)(bytes[0] < 80 ? bytes[0] : 80), word[0]);
     struct corpus_item *item;
     mldf_status status = add(corpus, scp, wav, line, &item, err);
     if (status >= 0) {

@@ -71,7 +71,7 @@ bool mldfi_is_lhotse(const char *path) {
 /* ---- One cut ----------------------------------------------------------------------------------------------------------------- */
 
 static mldf_status wrong(const char *path, uint64_t line, const char *what, mldf_error *err) {
-    return mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %" PRIu64 ": %s", path, line, what);
+    return mldfi_fail_line(err, MLDF_E_SYNTAX, path, line, "%s", what);
 }
 
 /* The file of the cut's recording; MLDF_E_UNSUPPORTED where it is something else. */
@@ -82,17 +82,15 @@ static mldf_status find_source(const struct json *json, const char *path, uint64
     if (!sources || sources->count == 0)
         return wrong(path, line, "a cut without the sources of its recording", err);
     if (sources->count > 1)
-        return mldfi_fail(err, MLDF_E_UNSUPPORTED, "%s, line %" PRIu64 ": a recording of %" PRIu32 " files", path, line,
-                          sources->count);
+        return mldfi_fail_line(err, MLDF_E_UNSUPPORTED, path, line, "a recording of %" PRIu32 " files", sources->count);
     uint32_t source = index_of(json, sources) + 1;
     const struct json_node *type = member(json, source, "type", MLDFI_JSON_STRING);
     *out = member(json, source, "source", MLDFI_JSON_STRING);
     if (!type || !mldfi_json_is_text(json, index_of(json, type), "file"))
-        return mldfi_fail(
-            err, MLDF_E_UNSUPPORTED,
-            "%s, line %" PRIu64 ": the recording's source is of the type %.*s, and only files are read: mldf runs no "
-            "commands",
-            path, line, type ? (int)(type->text_bytes < 40 ? type->text_bytes : 40) : 7, type ? type->text : "unknown");
+        return mldfi_fail_line(
+            err, MLDF_E_UNSUPPORTED, path, line,
+            "the recording's source is of the type %.*s, and only files are read: mldf runs no commands",
+            type ? (int)(type->text_bytes < 40 ? type->text_bytes : 40) : 7, type ? type->text : "unknown");
     return *out ? MLDF_OK : wrong(path, line, "the recording's source names no file", err);
 }
 
@@ -133,9 +131,9 @@ static mldf_status add_cut(struct corpus *corpus, const struct json *json, const
         return wrong(path, line, "a cut without an id", err);
     if (type && !mldfi_json_is_text(json, index_of(json, type), "MonoCut") &&
         !mldfi_json_is_text(json, index_of(json, type), "MultiCut"))
-        return mldfi_fail(err, MLDF_E_UNSUPPORTED,
-                          "%s, line %" PRIu64 ": a cut of the type %.*s; MonoCut and MultiCut are read", path, line,
-                          (int)(type->text_bytes < 40 ? type->text_bytes : 40), type->text);
+        return mldfi_fail_line(err, MLDF_E_UNSUPPORTED, path, line,
+                               "a cut of the type %.*s; MonoCut and MultiCut are read",
+                               (int)(type->text_bytes < 40 ? type->text_bytes : 40), type->text);
     if (!number(json, 0, "start", &start) || !number(json, 0, "duration", &duration) || start < 0 || duration <= 0)
         return wrong(path, line, "a cut needs start and duration in seconds", err);
     mldf_status status = shar ? MLDF_OK : find_source(json, path, line, &source, err);
@@ -241,8 +239,8 @@ static mldf_status place_cuts(struct corpus *corpus, size_t first, const char *t
         struct found wanted = {item->key, 0, 0}, *found;
         found = count ? bsearch(&wanted, items, count, sizeof *items, by_name) : NULL;
         if (!found) {
-            status = mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %" PRIu64 ": %s has no recording of the cut %.80s",
-                                item->manifest, item->line, tar, item->key);
+            status = mldfi_fail_line(err, MLDF_E_SYNTAX, item->manifest, item->line,
+                                     "%s has no recording of the cut %.80s", tar, item->key);
             break;
         }
         free(item->path);

@@ -155,15 +155,15 @@ static mldf_status name_place(struct corpus_run *run, const struct corpus_item *
 static mldf_status read_member(struct corpus_run *run, const struct corpus_item *item, mldf_error *err) {
     int fd = open(item->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return mldfi_fail_errno(err, errno, "%s: cannot open", item->path);
+        return mldfi_fail_file_errno(err, errno, item->path, "cannot open");
     mldf_status status = mldfi_buffer_resize(&run->file, (size_t)item->bytes, err);
     for (size_t at = 0; status >= 0 && at < item->bytes;) {
         ssize_t got = pread(fd, run->file.data + at, (size_t)item->bytes - at, (off_t)(item->offset + at));
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            status = got < 0 ? mldfi_fail_errno(err, errno, "%s: cannot read", item->path)
-                             : mldfi_fail(err, MLDF_E_TRUNCATED, "%s: ends inside a recording", item->path);
+            status = got < 0 ? mldfi_fail_file_errno(err, errno, item->path, "cannot read")
+                             : mldfi_fail_file(err, MLDF_E_TRUNCATED, item->path, "ends inside a recording");
         else
             at += (size_t)got;
     }

@@ -96,8 +96,9 @@ static mldf_status seconds(const struct rows *rows, size_t at, const struct colu
     mldf_status status = MLDF_OK;
     *given = at != SIZE_MAX && cell_text(&rows->cells[at], &text, &bytes, &scratch, &status, err) && bytes > 0;
     if (status >= 0 && *given && (!mldfi_parse_double(text, bytes, out) || *out < 0))
-        status = mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %" PRIu64 ": %s is not a number of seconds: %.*s",
-                            rows->input.name, rows->line, columns->names[at], (int)(bytes < 40 ? bytes : 40), text);
+        status =
+            mldfi_fail_line(err, MLDF_E_SYNTAX, rows->input.name, rows->line, "%s is not a number of seconds: %.*s",
+                            columns->names[at], (int)(bytes < 40 ? bytes : 40), text);
     mldf_buffer_free(&scratch);
     return status;
 }
@@ -118,8 +119,8 @@ static mldf_status set_part(const struct rows *rows, const struct roles *roles, 
     item->begin = begin;
     item->end = has_duration ? begin + duration : has_end ? end : -1;
     if ((has_duration || has_end) && item->end <= begin)
-        return mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %" PRIu64 ": the part from %g to %g s is empty",
-                          rows->input.name, rows->line, begin, item->end);
+        return mldfi_fail_line(err, MLDF_E_SYNTAX, rows->input.name, rows->line, "the part from %g to %g s is empty",
+                               begin, item->end);
     return MLDF_OK;
 }
 
@@ -139,11 +140,9 @@ static mldf_status add_row(struct corpus *corpus, const char *table, const struc
     mldf_status status = MLDF_OK;
     if (!cell_text(&rows->cells[roles->path], &text, &bytes, scratch, &status, err) || bytes == 0)
         return status < 0 ? status
-                          : mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %" PRIu64 ": no recording is named",
-                                       rows->input.name, rows->line);
+                          : mldfi_fail_line(err, MLDF_E_SYNTAX, rows->input.name, rows->line, "no recording is named");
     if (bytes >= sizeof path - 8)
-        return mldfi_fail(err, MLDF_E_SYNTAX, "%s, line %" PRIu64 ": a path of %zu bytes", rows->input.name, rows->line,
-                          bytes);
+        return mldfi_fail_line(err, MLDF_E_SYNTAX, rows->input.name, rows->line, "a path of %zu bytes", bytes);
     snprintf(path, sizeof path, "%s%.*s", roles->common_voice && !memchr(text, '/', bytes) ? "clips/" : "", (int)bytes,
              text);
     id_bytes = (size_t)snprintf(key, sizeof key, "%" PRIu64, rows->line);
@@ -151,7 +150,7 @@ static mldf_status add_row(struct corpus *corpus, const char *table, const struc
         id = path;
         id_bytes = strlen(path);
     } else if (roles->key != SIZE_MAX && !cell_text(&rows->cells[roles->key], &id, &id_bytes, scratch, &status, err)) {
-        return mldfi_fail(err, MLDF_E_KEY, "%s, line %" PRIu64 ": no key", rows->input.name, rows->line);
+        return mldfi_fail_line(err, MLDF_E_KEY, rows->input.name, rows->line, "no key");
     }
     status = mldfi_corpus_add(corpus, table, rows->line, id, id_bytes, path, strlen(path), &item, err);
     if (status >= 0)

@@ -26,19 +26,6 @@ static const char *row_text(const struct csv *csv) {
     return csv->input->data + csv->input->begin;
 }
 
-/* The byte at offset `at`, or -1 at the end of the input, or -2 on an error. */
-static int peek(struct csv *csv, size_t at, mldf_error *err) {
-    struct input *in = csv->input;
-    while (at >= in->end - in->begin) {
-        mldf_status status = mldfi_input_more(in, err);
-        if (status < 0)
-            return -2;
-        if (status == MLDF_END)
-            return -1;
-    }
-    return (unsigned char)in->data[in->begin + at];
-}
-
 static void new_line(struct csv *csv, size_t next) {
     csv->scan_line++;
     csv->line_start = next;
@@ -47,7 +34,7 @@ static void new_line(struct csv *csv, size_t next) {
 /* An error in this row. The rest of its line is skipped, so that the caller may go on behind it. */
 static mldf_status bad_row(struct csv *csv, uint64_t line, uint64_t column, const char *what, mldf_error *err) {
     for (;;) {
-        int c = peek(csv, csv->at, err);
+        int c = mldfi_input_peek(csv->input, csv->at, err);
         if (c == -2)
             return err->status;
         if (c == -1)
@@ -86,7 +73,7 @@ static mldf_status scan_quoted(struct csv *csv, mldf_error *err) {
     uint64_t line = csv->scan_line, column = csv->at - csv->line_start + 1;
     size_t begin = ++csv->at;
     for (;;) {
-        int c = peek(csv, csv->at, err);
+        int c = mldfi_input_peek(csv->input, csv->at, err);
         if (c == -2)
             return err->status;
         if (c == -1)
@@ -95,7 +82,7 @@ static mldf_status scan_quoted(struct csv *csv, mldf_error *err) {
         if (c == '\n') {
             new_line(csv, csv->at);
         } else if (c == '"') {
-            int next = peek(csv, csv->at, err);
+            int next = mldfi_input_peek(csv->input, csv->at, err);
             if (next == -2)
                 return err->status;
             if (next != '"')
@@ -109,7 +96,7 @@ static mldf_status scan_plain(struct csv *csv, mldf_error *err) {
     uint64_t line = csv->scan_line, column = csv->at - csv->line_start + 1;
     size_t begin = csv->at;
     for (;;) {
-        int c = peek(csv, csv->at, err);
+        int c = mldfi_input_peek(csv->input, csv->at, err);
         if (c == -2)
             return err->status;
         if (c >= 0 && c != csv->separator && c != '\n' && c != '\r') {
@@ -126,13 +113,13 @@ static mldf_status scan_plain(struct csv *csv, mldf_error *err) {
 
 /* What follows a cell: 1 another cell, 0 the row is complete (its line end is consumed), < 0 an error. */
 static int end_of_cell(struct csv *csv, mldf_error *err) {
-    int c = peek(csv, csv->at, err);
+    int c = mldfi_input_peek(csv->input, csv->at, err);
     if (c == csv->separator) {
         csv->at++;
         return 1;
     }
     if (c == '\r') {
-        int next = peek(csv, csv->at + 1, err);
+        int next = mldfi_input_peek(csv->input, csv->at + 1, err);
         if (next == '\n' || next == -1) {
             csv->at++;
             c = next;
@@ -217,7 +204,7 @@ static mldf_status skip_mark(struct csv *csv, mldf_error *err) {
     static const unsigned char mark[3] = {0xef, 0xbb, 0xbf};
     csv->started = true;
     for (size_t i = 0; i < 3; i++) {
-        int c = peek(csv, i, err);
+        int c = mldfi_input_peek(csv->input, i, err);
         if (c == -2)
             return err->status;
         if (c != mark[i])
@@ -232,13 +219,13 @@ static mldf_status scan_row(struct csv *csv, mldf_error *err) {
     csv->cell_count = 0;
     csv->at = csv->line_start = 0;
     csv->row_line = csv->scan_line = csv->line;
-    int c = peek(csv, 0, err);
+    int c = mldfi_input_peek(csv->input, 0, err);
     if (c == -2)
         return err->status;
     if (c == -1)
         return MLDF_END;
     for (int more = 1; more != 0;) {
-        c = peek(csv, csv->at, err);
+        c = mldfi_input_peek(csv->input, csv->at, err);
         if (c == -2)
             return err->status;
         mldf_status status = c == '"' ? scan_quoted(csv, err) : scan_plain(csv, err);

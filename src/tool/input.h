@@ -57,6 +57,17 @@ bool mldfi_input_may_look(const struct input *input);
 
 /* Adds bytes to the window (its place in memory may change; offsets from begin stay). MLDF_END when there are no more. */
 mldf_status mldfi_input_more(struct input *input, mldf_error *err);
+/* The byte at offset `at` of the window, which grows for it; -1 at the end of the input, -2 on an error. */
+static inline int mldfi_input_peek(struct input *input, size_t at, mldf_error *err) {
+    while (at >= input->end - input->begin) {
+        mldf_status status = mldfi_input_more(input, err);
+        if (status < 0)
+            return -2;
+        if (status == MLDF_END)
+            return -1;
+    }
+    return (unsigned char)input->data[input->begin + at];
+}
 /* Gives up the first `bytes` of the window. */
 void mldfi_input_consume(struct input *input, size_t bytes);
 

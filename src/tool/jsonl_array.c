@@ -10,23 +10,10 @@ static mldf_status broken(const struct jsonl *jsonl, const char *what, mldf_erro
     return status;
 }
 
-/* The byte at offset `at` of the window, -1 at the end, -2 on an error. */
-static int peek(struct jsonl *jsonl, size_t at, mldf_error *err) {
-    struct input *in = jsonl->input;
-    while (at >= in->end - in->begin) {
-        mldf_status status = mldfi_input_more(in, err);
-        if (status < 0)
-            return -2;
-        if (status == MLDF_END)
-            return -1;
-    }
-    return (unsigned char)in->data[in->begin + at];
-}
-
 /* The next byte that is not blank; it stays the first of the window. */
 static int next_sign(struct jsonl *jsonl, mldf_error *err) {
     for (;;) {
-        int c = peek(jsonl, 0, err);
+        int c = mldfi_input_peek(jsonl->input, 0, err);
         if (c != ' ' && c != '\t' && c != '\r' && c != '\n')
             return c;
         jsonl->next_line += c == '\n';
@@ -45,7 +32,7 @@ static mldf_status measure(struct jsonl *jsonl, size_t *bytes, mldf_error *err) 
     size_t depth = 0, at = 0;
     bool quoted = false;
     for (;; at++) {
-        int c = peek(jsonl, at, err);
+        int c = mldfi_input_peek(jsonl->input, at, err);
         if (c == -2)
             return err->status;
         if (c == -1)

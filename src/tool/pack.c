@@ -42,16 +42,16 @@ static mldf_status compress_one(mldf_schema *schema, const char *text, mldf_erro
                       mldf_schema_field(schema, field)->name, mldf_schema_field(schema, field)->type_name);
 }
 
-/* JPEG, PNG and WebP are compressed already: zstd takes time and gains nothing. Raw pixels gain. */
-static void warn_of_images(const mldf_context *context, const mldf_schema *schema) {
+/* What is compressed already gains nothing by zstd, and takes time. */
+static void warn_of_compressed(const mldf_context *context, const mldf_schema *schema) {
     for (size_t i = 0; context && i < schema->field_count; i++) {
         const struct schema_field *f = &schema->fields[i];
-        if ((f->info.flags & MLDF_FIELD_COMPRESSED) && f->type && f->type->self_describing == FAMILY_IMAGE &&
-            !strstr(f->info.arguments, "\"raw\""))
+        bool asks = (f->info.flags & MLDF_FIELD_COMPRESSED) && f->type && f->type->compressed_already;
+        const char *what = asks ? f->type->compressed_already(f) : NULL;
+        if (what)
             mldfi_warn(context,
-                       "field %s: zstd does not make JPEG, PNG or WebP images smaller; --compress is for raw "
-                       "pixels, arrays and text",
-                       f->info.name);
+                       "field %s: zstd does not make %s smaller; --compress is for raw pixels, arrays and text",
+                       f->info.name, what);
     }
 }
 
@@ -61,7 +61,7 @@ mldf_status mldfi_apply_compress(const mldf_context *context, mldf_schema *schem
     for (size_t i = 0; status == MLDF_OK && i < count; i++)
         status = compress_one(schema, fields[i], err);
     if (status == MLDF_OK && count)
-        warn_of_images(context, schema);
+        warn_of_compressed(context, schema);
     return status;
 }
 

@@ -23,45 +23,6 @@ static void clean_message(char *text, size_t room, size_t wanted) {
             text[i] = '?';
 }
 
-__attribute__((format(printf, 2, 0))) static void set_message(mldf_error *err, const char *format, va_list args) {
-    int wanted = vsnprintf(err->message, sizeof err->message, format, args);
-    if (wanted < 0)
-        err->message[0] = 0;
-    else
-        clean_message(err->message, sizeof err->message, (size_t)wanted);
-}
-
-static void reset(mldf_error *err, mldf_status status, int sys_errno, uint64_t offset) {
-    err->status = status;
-    err->sys_errno = sys_errno;
-    err->offset = offset;
-    err->sample = MLDF_NONE;
-    err->field[0] = err->path[0] = err->context[0] = err->advice[0] = 0;
-    memset(err->reserved, 0, sizeof err->reserved);
-}
-
-mldf_status mldfi_fail(mldf_error *err, mldf_status status, const char *format, ...) {
-    if (err) {
-        va_list args;
-        reset(err, status, 0, MLDF_NONE);
-        va_start(args, format);
-        set_message(err, format, args);
-        va_end(args);
-    }
-    return status;
-}
-
-mldf_status mldfi_fail_at(mldf_error *err, mldf_status status, uint64_t offset, const char *format, ...) {
-    if (err) {
-        va_list args;
-        reset(err, status, 0, offset);
-        va_start(args, format);
-        set_message(err, format, args);
-        va_end(args);
-    }
-    return status;
-}
-
 static mldf_status status_of_errno(int sys_errno) {
     switch (sys_errno) {
     case ENOENT:
@@ -108,43 +69,65 @@ static void append_errno_text(mldf_error *err, int sys_errno) {
         clean_message(err->message, sizeof err->message, used + (size_t)wanted);
 }
 
-mldf_status mldfi_fail_errno(mldf_error *err, int sys_errno, const char *format, ...) {
-    mldf_status status = status_of_errno(sys_errno);
-    if (err) {
-        va_list args;
-        reset(err, status, sys_errno, MLDF_NONE);
-        va_start(args, format);
-        set_message(err, format, args);
-        va_end(args);
+/* The whole of an error. sys_errno 0: none, else its text ends the message; path NULL: none. */
+__attribute__((format(printf, 6, 0))) static mldf_status fill(mldf_error *err, mldf_status status, int sys_errno,
+                                                              uint64_t offset, const char *path, const char *format,
+                                                              va_list args) {
+    if (!err)
+        return status;
+    err->status = status;
+    err->sys_errno = sys_errno;
+    err->offset = offset;
+    err->sample = MLDF_NONE;
+    err->field[0] = err->path[0] = err->context[0] = err->advice[0] = 0;
+    memset(err->reserved, 0, sizeof err->reserved);
+    int wanted = vsnprintf(err->message, sizeof err->message, format, args);
+    if (wanted < 0)
+        err->message[0] = 0;
+    else
+        clean_message(err->message, sizeof err->message, (size_t)wanted);
+    if (sys_errno)
         append_errno_text(err, sys_errno);
-    }
+    mldfi_error_path(err, path);
     return status;
+}
+
+#define FILL(err, status, sys_errno, offset, path) \
+    va_list args; \
+    va_start(args, format); \
+    mldf_status filled = fill((err), (status), (sys_errno), (offset), (path), format, args); \
+    va_end(args)
+
+mldf_status mldfi_fail(mldf_error *err, mldf_status status, const char *format, ...) {
+    FILL(err, status, 0, MLDF_NONE, NULL);
+    return filled;
+}
+
+mldf_status mldfi_fail_at(mldf_error *err, mldf_status status, uint64_t offset, const char *format, ...) {
+    FILL(err, status, 0, offset, NULL);
+    return filled;
+}
+
+mldf_status mldfi_fail_errno(mldf_error *err, int sys_errno, const char *format, ...) {
+    FILL(err, status_of_errno(sys_errno), sys_errno, MLDF_NONE, NULL);
+    return filled;
 }
 
 mldf_status mldfi_fail_file(mldf_error *err, mldf_status status, const char *path, const char *format, ...) {
-    if (err) {
-        va_list args;
-        reset(err, status, 0, MLDF_NONE);
-        va_start(args, format);
-        set_message(err, format, args);
-        va_end(args);
-        mldfi_error_path(err, path);
-    }
-    return status;
+    FILL(err, status, 0, MLDF_NONE, path);
+    return filled;
 }
 
 mldf_status mldfi_fail_file_errno(mldf_error *err, int sys_errno, const char *path, const char *format, ...) {
-    mldf_status status = status_of_errno(sys_errno);
-    if (err) {
-        va_list args;
-        reset(err, status, sys_errno, MLDF_NONE);
-        va_start(args, format);
-        set_message(err, format, args);
-        va_end(args);
-        append_errno_text(err, sys_errno);
-        mldfi_error_path(err, path);
-    }
-    return status;
+    FILL(err, status_of_errno(sys_errno), sys_errno, MLDF_NONE, path);
+    return filled;
+}
+
+mldf_status mldfi_fail_line(mldf_error *err, mldf_status status, const char *file, uint64_t line, const char *format,
+                            ...) {
+    FILL(err, status, 0, MLDF_NONE, NULL);
+    mldfi_error_line(err, file, line, 0);
+    return filled;
 }
 
 mldf_status mldfi_fail_exists(mldf_error *err, const char *path) {

@@ -24,6 +24,10 @@ __attribute__((format(printf, 4, 5))) mldf_status mldfi_fail_file(mldf_error *er
 __attribute__((format(printf, 4, 5))) mldf_status mldfi_fail_file_errno(mldf_error *err, int sys_errno,
                                                                         const char *path, const char *format, ...);
 
+/* The same about a line of a file. */
+__attribute__((format(printf, 5, 6))) mldf_status mldfi_fail_line(mldf_error *err, mldf_status status, const char *file,
+                                                                  uint64_t line, const char *format, ...);
+
 /* Add the place to an error that was just made (no effect on NULL). name and path may be NULL. What is known already is kept: the one who
  * saw the failure knows best. */
 void mldfi_error_place(mldf_error *err, uint64_t sample, const char *field);

@@ -5,50 +5,52 @@
 #include <stdint.h>
 #include <string.h>
 
+/* A table's column may have the name WORD: it counts where what follows is no text, or where it ends the file, too. */
+enum { WORD = 1, IMAGE = 2 };
+
 struct kind {
     size_t at, bytes;
     const char *magic, *what;
-    bool
-        word; /* a table's column may have that name: it counts where what follows is no text, or where it ends the file, too */
+    unsigned flags;
     const char *advice;
 };
 
 #define FROM_PYTHON(read) "read it in Python and write it: mldf.write(\"out.mldf\", " read ")"
 
 static const struct kind kinds[] = {
-    {0, 2, "\x1f\x8b", "compressed with gzip", false, NULL},
-    {0, 4, "\x28\xb5\x2f\xfd", "compressed with zstd", false, NULL},
-    {4, 6, "1AY&SY", "compressed with bzip2", false, NULL}, /* behind BZh and a digit */
+    {0, 2, "\x1f\x8b", "compressed with gzip", 0, NULL},
+    {0, 4, "\x28\xb5\x2f\xfd", "compressed with zstd", 0, NULL},
+    {4, 6, "1AY&SY", "compressed with bzip2", 0, NULL}, /* behind BZh and a digit */
     {0, 6,
      "\xfd"
      "7zXZ\0",
-     "compressed with xz", false, NULL},
-    {0, 4, "\x04\x22\x4d\x18", "compressed with lz4", false, NULL},
-    {0, 4, "PK\x03\x04", "a zip archive", false, NULL},
-    {0, 6, "7z\xbc\xaf\x27\x1c", "a 7z archive", false, NULL},
-    {0, 4, "PAR1", "a Parquet file", true, FROM_PYTHON("pandas.read_parquet(\"in.parquet\")")},
-    {0, 6, "ARROW1", "an Arrow file", true, FROM_PYTHON("pyarrow.feather.read_table(\"in.arrow\")")},
-    {0, 4, "FEA1", "a Feather file", true, FROM_PYTHON("pandas.read_feather(\"in.feather\")")},
-    {0, 3, "ORC", "an ORC file", true, FROM_PYTHON("pandas.read_orc(\"in.orc\")")},
-    {0, 4, "Obj\x01", "an Avro file", false, NULL},
-    {0, 16, "SQLite format 3", "an SQLite database", false, FROM_PYTHON("pandas.read_sql_query(...)")},
-    {0, 8, "\x89HDF\r\n\x1a\n", "an HDF5 file", false, FROM_PYTHON("{\"x\": h5py.File(\"in.h5\")[\"x\"][:]}")},
-    {0, 6, "\x93NUMPY", "a NumPy array", false, FROM_PYTHON("{\"x\": numpy.load(\"in.npy\")}")},
-    {0, 3, "\xff\xd8\xff", "a JPEG image", false, NULL},
-    {0, 8, "\x89PNG\r\n\x1a\n", "a PNG image", false, NULL},
-    {8, 7, "WEBPVP8", "a WebP image", false, NULL},
-    {0, 6, "GIF87a", "a GIF image", false, NULL},
-    {0, 6, "GIF89a", "a GIF image", false, NULL},
-    {0, 5, "%PDF-", "a PDF document", false, NULL},
-    {0, 2, "\xff\xfe", "text in UTF-16, where UTF-8 is read", false, NULL},
-    {0, 2, "\xfe\xff", "text in UTF-16, where UTF-8 is read", false, NULL},
+     "compressed with xz", 0, NULL},
+    {0, 4, "\x04\x22\x4d\x18", "compressed with lz4", 0, NULL},
+    {0, 4, "PK\x03\x04", "a zip archive", 0, NULL},
+    {0, 6, "7z\xbc\xaf\x27\x1c", "a 7z archive", 0, NULL},
+    {0, 4, "PAR1", "a Parquet file", WORD, FROM_PYTHON("pandas.read_parquet(\"in.parquet\")")},
+    {0, 6, "ARROW1", "an Arrow file", WORD, FROM_PYTHON("pyarrow.feather.read_table(\"in.arrow\")")},
+    {0, 4, "FEA1", "a Feather file", WORD, FROM_PYTHON("pandas.read_feather(\"in.feather\")")},
+    {0, 3, "ORC", "an ORC file", WORD, FROM_PYTHON("pandas.read_orc(\"in.orc\")")},
+    {0, 4, "Obj\x01", "an Avro file", 0, NULL},
+    {0, 16, "SQLite format 3", "an SQLite database", 0, FROM_PYTHON("pandas.read_sql_query(...)")},
+    {0, 8, "\x89HDF\r\n\x1a\n", "an HDF5 file", 0, FROM_PYTHON("{\"x\": h5py.File(\"in.h5\")[\"x\"][:]}")},
+    {0, 6, "\x93NUMPY", "a NumPy array", 0, FROM_PYTHON("{\"x\": numpy.load(\"in.npy\")}")},
+    {0, 3, "\xff\xd8\xff", "a JPEG image", IMAGE, NULL},
+    {0, 8, "\x89PNG\r\n\x1a\n", "a PNG image", IMAGE, NULL},
+    {8, 7, "WEBPVP8", "a WebP image", IMAGE, NULL},
+    {0, 6, "GIF87a", "a GIF image", IMAGE, NULL},
+    {0, 6, "GIF89a", "a GIF image", IMAGE, NULL},
+    {0, 5, "%PDF-", "a PDF document", 0, NULL},
+    {0, 2, "\xff\xfe", "text in UTF-16, where UTF-8 is read", 0, NULL},
+    {0, 2, "\xfe\xff", "text in UTF-16, where UTF-8 is read", 0, NULL},
 };
 
 static bool is_kind(const struct kind *k, const uint8_t *data, size_t bytes) {
     size_t end = k->at + k->bytes;
     if (bytes < end || memcmp(data + k->at, k->magic, k->bytes) != 0)
         return false;
-    if (!k->word)
+    if (!(k->flags & WORD))
         return true;
     if (bytes == end || (data[end] && strchr(",;|\t\n\r", data[end])))
         return false;
@@ -65,6 +67,11 @@ static const struct kind *find_kind(const void *data, size_t bytes) {
 const char *mldfi_known_kind(const void *data, size_t bytes) {
     const struct kind *kind = find_kind(data, bytes);
     return kind ? kind->what : NULL;
+}
+
+bool mldfi_known_is_image(const void *data, size_t bytes) {
+    const struct kind *kind = find_kind(data, bytes);
+    return kind && (kind->flags & IMAGE);
 }
 
 const char *mldfi_known_advice(const void *data, size_t bytes) {

@@ -7,6 +7,8 @@
 
 /* What follows "is": "compressed with xz", "a Parquet file"; NULL when nothing is known of such bytes. */
 const char *mldfi_known_kind(const void *data, size_t bytes);
+/* Is it an image, of a format that is known here or not? */
+bool mldfi_known_is_image(const void *data, size_t bytes);
 /* How such a file gets into a dataset, or NULL. */
 const char *mldfi_known_advice(const void *data, size_t bytes);
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import mldf
+import numpy as np
 
 SCRIPT = "import sys; from mldf_command import main; sys.argv[0] = '/some/bin/{}'; main()"
 
@@ -39,3 +40,14 @@ def test_a_package_without_the_program_says_so(tmp_path):
     )
     done = run("-c", program, "--help")
     assert done.returncode == 3 and f"cannot run {tmp_path}/mldf/bin/mldf: No such file" in done.stderr
+
+
+def test_a_derived_field_takes_any_name(tmp_path):
+    """Names stand in the pipeline that computes the field: quotes and escapes in them are theirs."""
+    path, odd, other = tmp_path / "a.mldf", "a`b\\c", "`: drop; x"
+    values = [{odd: np.arange(3, dtype="f4") + i, other: i} for i in range(4)]
+    mldf.write(path, values, {odd: mldf.NDArray("float32", (3,)), other: mldf.Int()})
+    done = run("-m", "mldf", "add-field", path, f"y={odd}", "--pipeline", "cast(f64)")
+    assert done.returncode == 0, done.stderr
+    ds = mldf.open(path)
+    assert ds.schema["y"].dtype == np.float64 and np.array_equal(ds[2]["y"], np.arange(3) + 2.0)

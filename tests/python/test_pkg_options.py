@@ -17,7 +17,7 @@ COMMAND = os.environ.get("MLDF") or str(pkg.ROOT / "build/dev/bin/mldf")
 
 # ---- the table ----
 
-OUTPUT = {"card", "dictionary", "page_size", "encrypt_key", "encrypt_passphrase", "overwrite", "threads", "checksums"}
+OUTPUT = set(mldf.OutputOptions.__annotations__)
 IMAGE = "image"  # pack(image={...}): the arguments of mldf.Image
 AUDIO = "audio"  # pack(audio={...}): the arguments of mldf.CompressedAudio
 NAMES = {  # option: argument, where they differ
@@ -125,6 +125,8 @@ def test_every_option_of_the_command_is_an_argument_or_says_why_not():
             continue
         function = FUNCTIONS.get(command) or getattr(mldf, command)
         arguments = set(inspect.signature(function).parameters)
+        if "engine" in arguments:
+            arguments |= set(mldf.Engine.__annotations__)
         if "output" in arguments:
             arguments |= OUTPUT
         assert options(command), command

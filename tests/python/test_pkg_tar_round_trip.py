@@ -1,5 +1,7 @@
-"""What an archive that mldf wrote brings back: names and types of fields, class names, card, arrays. And arrays in
-archives of others."""
+"""What an archive that mldf wrote brings back: names and types of fields, class names, card, arrays.
+
+And arrays in archives of others.
+"""
 
 from __future__ import annotations
 

@@ -130,10 +130,10 @@ def test_kaldi_without_segments(tmp_path, recordings):
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("wav.scp", "rec0 sph2pipe -f wav a.sph |\n", "line 1: 'sph2pipe -f wav a.sph |' is a command, and mldf runs none"),
+        ("wav.scp", "rec0 sph2pipe -f wav a.sph |\n", "wav.scp:1: 'sph2pipe -f wav a.sph |' is a command, and mldf runs none"),
         ("wav.scp", "rec0 data.ark:123\n", "a place in an archive of Kaldi's"),
-        ("wav.scp", "rec0 r0.wav\nrec0 r1.wav\n", "line 2: rec0 is there already, in line 1"),
-        ("wav.scp", "rec0\n", "line 1: no path behind the name"),
+        ("wav.scp", "rec0 r0.wav\nrec0 r1.wav\n", "wav.scp:2: rec0 is there already, in line 1"),
+        ("wav.scp", "rec0\n", "wav.scp:1: no path follows the name"),
         ("wav.scp", " r0.wav\n", "begins with a blank"),
         ("segments", "a rec0 0.5 0.2\n", "with 0 <= BEGIN < END"),
         ("segments", "a rec9 0 1\n", "has no recording rec9"),

@@ -105,7 +105,7 @@ class DataLoader:
             pin_memory=pin_memory,
             batches_ahead=prefetch_batches + 2,
             index=True,
-            key=dataset.keys is not None,
+            key=dataset.has_keys,
             on_error=on_error,
         )
         self._ending = f".{self.field}" if dataset._view.files.infos[0]["format"] == "tar" else ""
