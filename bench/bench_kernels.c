@@ -209,33 +209,48 @@ static void run_gray(struct bench *b, unsigned turn) {
 
 static void run_contrast(struct bench *b, unsigned turn) {
     struct pixels p = pixels_of(b, turn);
-    b->k->blend(&p, 1.2f, b->k->gray_mean(&p) * -0.2f);
+    float mean = mldfi_recolor(b->k, &p, NULL, 0, true);
+    (void)mldfi_recolor(b->k, &p, &(struct recolor){RECOLOR_BLEND, 1.2f, mean * -0.2f}, 1, false);
+}
+
+static void run_brightness(struct bench *b, unsigned turn) {
+    struct pixels p = pixels_of(b, turn);
+    (void)mldfi_recolor(b->k, &p, &(struct recolor){RECOLOR_BLEND, 1.2f, 0}, 1, false);
+}
+
+/* Brightness, contrast, saturation and hue, as color_jitter does them. */
+static void run_jitter(struct bench *b, unsigned turn) {
+    struct pixels p = pixels_of(b, turn);
+    struct recolor first = {RECOLOR_BLEND, 1.2f, 0};
+    float mean = mldfi_recolor(b->k, &p, &first, 1, true);
+    struct recolor steps[] = {{RECOLOR_BLEND, 0.9f, mean * 0.1f}, mldfi_saturation(1.2), {RECOLOR_HUE, 0.05f, 0}};
+    (void)mldfi_recolor(b->k, &p, steps, 3, false);
 }
 
 static void run_saturate(struct bench *b, unsigned turn) {
     struct pixels p = pixels_of(b, turn);
-    b->k->saturate(&p, 1.2);
+    struct recolor step = mldfi_saturation(1.2);
+    (void)mldfi_recolor(b->k, &p, &step, 1, false);
 }
 
 static void run_hue(struct bench *b, unsigned turn) {
     struct pixels p = pixels_of(b, turn);
-    b->k->turn_hue(&p, 0.05);
+    (void)mldfi_recolor(b->k, &p, &(struct recolor){RECOLOR_HUE, 0.05f, 0}, 1, false);
 }
 
-/* These have no loops of their own for an instruction set. */
 static void run_solarize(struct bench *b, unsigned turn) {
     struct pixels p = pixels_of(b, turn);
-    mldfi_tone(&p, &(struct tone){TONE_SOLARIZE, 128, 0}, false);
+    mldfi_tone(b->k, &p, &(struct tone){TONE_SOLARIZE, 128, 0}, false);
 }
 
 static void run_autocontrast(struct bench *b, unsigned turn) {
     struct pixels p = pixels_of(b, turn);
-    mldfi_autocontrast(&p);
+    mldfi_autocontrast(b->k, &p);
 }
 
 static void run_equalize(struct bench *b, unsigned turn) {
     struct pixels p = pixels_of(b, turn);
-    mldfi_equalize(&p);
+    mldfi_equalize(b->k, &p);
 }
 
 /* Around the middle of 224 x 224, by 0.3 radians. */
@@ -261,6 +276,8 @@ static void image_part(const struct choice *choice) {
         {run_bilinear, 0, 1, true, "perspective, bilinear, 224 x 224 x 3, uint8"},
         {run_sharpen, 0, 1, false, "sharpness, 224 x 224 x 3, uint8"},
         {run_gray, 0, 1, false, "grayscale, 224 x 224 x 3, uint8"},
+        {run_jitter, 0, 1, false, "color_jitter, 224 x 224 x 3, uint8"},
+        {run_brightness, 0, 1, false, "brightness, 224 x 224 x 3, uint8"},
         {run_contrast, 0, 1, false, "contrast, 224 x 224 x 3, uint8"},
         {run_saturate, 0, 1, false, "saturation, 224 x 224 x 3, uint8"},
         {run_hue, 0, 1, false, "hue, 224 x 224 x 3, uint8"},

@@ -12,6 +12,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGE, OUT = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "speed.svg"
 NAMES = {
+    "mldf, fast JPEG, fused": "mldf, fast JPEG, fused",
+    "mldf, fast JPEG": "mldf, fast JPEG",
     "mldf": "mldf",
     "TurboLoader 2.39": "TurboLoader 2.39",
     "FFCV 1.0.2": "FFCV 1.0.2",
@@ -27,7 +29,7 @@ def rates(text):
     for name, cell in re.findall(r"^\| ([^|]+?) \| ([\d,]+)[ :(]", text, re.M):
         if name in NAMES and name not in found:
             found[name] = int(cell.replace(",", ""))
-    missing = [name for name in NAMES if name not in found]
+    missing = [name for name in NAMES if name not in found and "fast JPEG" not in name]  # those are drawn once they are measured
     if missing:
         sys.exit(f"figure: {PAGE.name} has no row {missing[0]!r}")
     return found
@@ -47,7 +49,7 @@ def draw(found):
     for i, (name, rate) in enumerate(found.items()):
         y = 34 + row * i
         bar = width * rate / most
-        ratio = "" if name == "mldf" else f"  (mldf: {mldf / rate:.1f} x)"
+        ratio = "" if name.startswith("mldf") else f"  (mldf: {mldf / rate:.1f} x)"
         lines.append(f'<text x="{left - 8}" y="{y + 14}" text-anchor="end">{NAMES[name]}</text>')
         lines.append(f'<rect x="{left}" y="{y}" width="{bar:.1f}" height="18"{" class=" + chr(34) + "m" + chr(34) if not ratio else ""}/>')
         inside = bar > 0.8 * width

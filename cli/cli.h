@@ -240,6 +240,8 @@ bool same_file(const char *a, const char *b);
 int check_out_is_no_option(const struct invocation *invocation, const char *out);
 /* --encode and its like as the arguments of an image field; empty when none is given (image_options.c). */
 int image_arguments(const struct invocation *invocation, mldf_buffer *out);
+/* --encode and --fast-limit of repack and convert. */
+int recode_options(const struct invocation *v, const char **encode, double *fast_limit);
 /* The same for recordings (audio_options.c). --encode has the words of both: this one is a recording's. */
 int audio_arguments(const struct invocation *invocation, mldf_buffer *out);
 bool is_audio_encoding(const char *word);

@@ -28,6 +28,10 @@ static const struct option_spec options[] = {
     {0, "created", "SECONDS", "TBL: time of creation, seconds since 1970 (default: as in IN, else 0)"},
     {0, "compress", "FIELD[=LEVEL]", "mldf: compress this field with zstd, level 1 to 22 (default 3); may be repeated"},
     {0, "dictionary", NULL, "mldf: train one zstd dictionary for the compressed fields"},
+    {0, "encode", "HOW",
+     "mldf: fast-jpeg: JPEGs as fast JPEGs, without loss; jpeg-original: fast JPEGs as the JPEGs they were made of"},
+    {0, "fast-limit", "X",
+     "--encode fast-jpeg: keep the JPEG where the result has more than X times its size (default 1.03)"},
     {0, "encrypt", "KEYFILE",
      "mldf: encrypt OUT with this key; --key opens IN; payloads are hidden, but keys,\n"
      "                           labels, names of fields and card stay readable (mldf keygen makes a key file)"},
@@ -145,6 +149,8 @@ static int run(struct invocation *v) {
     if (code == EXIT_FINE && ((version && !parse_count(v, "--dataset-version", version, &converting.dataset_version)) ||
                               (created && !parse_count(v, "--created", created, &converting.created))))
         code = EXIT_USAGE;
+    if (code == EXIT_FINE)
+        code = recode_options(v, &converting.encode, &converting.fast_limit);
     if (code == EXIT_FINE && option_given(v, "encrypt") && option_given(v, "decrypt"))
         code = usage_error(v, "--encrypt and --decrypt cannot be given together");
     converting.writer = &writing;

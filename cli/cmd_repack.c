@@ -12,6 +12,10 @@ static const struct option_spec options[] = {
     {0, "compress", "FIELD[=LEVEL]", "compress this field with zstd, level 1 to 22 (default 3); may be repeated"},
     {0, "decompress", NULL, "store every field raw, but for those named by --compress"},
     {0, "dictionary", NULL, "train one zstd dictionary for the compressed fields"},
+    {0, "encode", "HOW",
+     "fast-jpeg: JPEGs as fast JPEGs, without loss; jpeg-original: fast JPEGs as the JPEGs they were made of"},
+    {0, "fast-limit", "X",
+     "--encode fast-jpeg: keep the JPEG where the result has more than X times its size (default 1.03)"},
     {0, "encrypt", "KEYFILE",
      "encrypt the result with this key; --key opens FILE; payloads are hidden, but keys,\n"
      "                           labels, names of fields and card stay readable (mldf keygen makes a key file)"},
@@ -45,6 +49,8 @@ static int run(struct invocation *v) {
         code = choose_secret(v, &path, 1, &writing);
     repacking.source_secret = v->secret;
     if (code == EXIT_FINE)
+        code = recode_options(v, &repacking.encode, &repacking.fast_limit);
+    if (code == EXIT_FINE)
         code = collect(v, "compress", &compress, &repacking.compress_count);
     if (code == EXIT_FINE) {
         repacking.compress_fields = compress;
@@ -70,7 +76,8 @@ const struct command command_repack = {
     "With --json, one object: written, skipped, warnings, bytes, seconds.",
     options,
     "  mldf repack train.mldf\n"
-    "  mldf repack train.mldf -o small.mldf --compress text=19 --dictionary\n",
+    "  mldf repack train.mldf -o small.mldf --compress text=19 --dictionary\n"
+    "  mldf repack photos.mldf --encode fast-jpeg\n",
     1,
     1,
     run,

@@ -44,15 +44,24 @@ static int append_number(const struct invocation *v, mldf_buffer *out, const cha
     return append(v, out, argument, text, false);
 }
 
+static int parse_share(const struct invocation *v, const char *option, int most, double *out) {
+    const char *value = option_value(v, option);
+    char *end;
+    *out = strtod(value, &end);
+    if (end == value || *end || !isfinite(*out) || *out < 0 || *out > most)
+        return usage_error(v, "--%s: '%s' is not a number from 0 to %d", option, value, most);
+    return EXIT_FINE;
+}
+
 static int append_share(const struct invocation *v, mldf_buffer *out, const char *option, const char *argument,
                         int most) {
-    const char *value = option_value(v, option);
-    char text[40], *end;
-    if (!value)
+    char text[40];
+    double share;
+    if (!option_value(v, option))
         return EXIT_FINE;
-    double share = strtod(value, &end);
-    if (end == value || *end || !isfinite(share) || share < 0 || share > most)
-        return usage_error(v, "--%s: '%s' is not a number from 0 to %d", option, value, most);
+    int code = parse_share(v, option, most, &share);
+    if (code != EXIT_FINE)
+        return code;
     snprintf(text, sizeof text, "%.15g", share);
     return append(v, out, argument, text, false);
 }
@@ -85,4 +94,17 @@ int image_arguments(const struct invocation *v, mldf_buffer *out) {
     if (code == EXIT_FINE && out->size && mldf_buffer_append(out, "}", 2, &err) < 0)
         code = report_error(v, NULL, &err);
     return code;
+}
+
+int recode_options(const struct invocation *v, const char **encode, double *fast_limit) {
+    const char *how = option_value(v, "encode");
+    if (how && strcmp(how, "fast-jpeg") != 0 && strcmp(how, "jpeg-original") != 0)
+        return usage_error(v, "--encode: '%s' is neither fast-jpeg nor jpeg-original", how);
+    *encode = how;
+    if (!option_value(v, "fast-limit"))
+        return EXIT_FINE;
+    if (!how || strcmp(how, "fast-jpeg") != 0)
+        return usage_error(v, "--fast-limit is for --encode fast-jpeg");
+    int code = parse_share(v, "fast-limit", 100, fast_limit);
+    return code == EXIT_FINE && !(*fast_limit > 0) ? usage_error(v, "--fast-limit: 0 would keep every JPEG") : code;
 }

@@ -92,6 +92,9 @@ if(MLDF_BUILD_TESTS)
     # One operation on raw values, for tests/python/test_ops_*.py.
     mldf_inner_program(run_op "${CMAKE_SOURCE_DIR}/tests/unit/pipeline/run_op.c")
     set_target_properties(run_op PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+    # Planes of a video's frames, for tests/python/test_video_zoo.py.
+    mldf_inner_program(video_planes "${CMAKE_SOURCE_DIR}/tests/unit/field/video_planes.c")
+    set_target_properties(video_planes PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
     # The kernels for tests/python/test_kernels.py, which states in NumPy what they compute.
     mldf_inner_program(kernel_run "${CMAKE_SOURCE_DIR}/tests/unit/kernel/kernel_run.c")
     set_target_properties(kernel_run PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")

@@ -21,6 +21,7 @@ import sys
 
 from vectors_audio import flac
 from vectors_fast_jpeg import PAYLOADS as FAST_JPEGS
+from vectors_video import IMAGES as VIDEO_IMAGES, payload as video_payload
 
 MAGIC = b"\x89MLDF\r\n\x1a\n"
 NULLABLE, PREFIX, SIZE32, SIZE64 = 1, 2, 4, 8
@@ -252,6 +253,15 @@ def video(height, width, frames, fps=(30, 1), pts=None):
     offsets = [table + sum(map(len, frames[:i])) for i in range(len(frames) + 1)]
     data = struct.pack(f"<{len(offsets)}Q", *offsets) + (struct.pack(f"<{len(frames)}q", *pts) if pts is not None else b"")
     return Raw(struct.pack("<IHHII", len(frames), height, width, *fps), data + b"".join(frames))
+
+
+def video_packets_field(name, arguments=None, flags=0):
+    return Field(name, 31, arguments, flags | SIZE64, 72)
+
+
+def video_packets(images, sound=None, **how):
+    """A value of a video that is stored as packets."""
+    return Raw(*video_payload(crc, images, sound and (sound.record, sound.data), **how))
 
 
 TOKENS, PACKED, STREAM = 41, 42, 44
@@ -906,6 +916,12 @@ def valid_files():
             {"raw": video(40, 9, [constant_bytes("clip", 1080)], (30000, 1001)), "files": video(0, 0, [], (1, 1), []),
              "deep": video(0, 0, [], (25, 1)), "draft": Raw(b"")}]
     yield "videos", Writer(fields, [rows]), None, {}
+
+    fields = [video_packets_field("clip", None, NULLABLE), video_packets_field("silent", {"audio": False}), Field("draft", 31, {}, SIZE32, 48)]
+    heard = flac_sound(16000, 1, [[(100 * i + k,) for k in range(32)] for i in range(3)])
+    rows = [{"clip": video_packets(VIDEO_IMAGES * 2, heard, start=(-1, 48)), "silent": video_packets(VIDEO_IMAGES), "draft": Raw(bytes(range(36)), b"sixsix")},
+            {"clip": None, "silent": video_packets(VIDEO_IMAGES[1:], turn=1), "draft": Raw(b"")}]
+    yield "video_packets", Writer(fields, [rows]), None, {}
 
     fields = [token_field("doc", TOKENS, {"dtype": "<u2", "eos": 50256, "tokenizer": "gpt2", "vocabulary": 50257}, NULLABLE),
               token_field("bytes", TOKENS, {"dtype": "|u1"}, PREFIX), token_field("packed", PACKED, {"dtype": "<i4", "pad": 7, "vocabulary": 100000}),

@@ -135,6 +135,44 @@ def packets():
         yield case("A7", f"packets_deep_{name}", e.fix(), status, ptr, f"a table of packets: {name}", when="verify", deep=True, sample=0, field="a")
 
 
+def video_packets():
+    """Videos of packets: the record, then head and stream table, whose CRC is made right again where it is not the fault itself, then the entries."""
+    sound = mv.flac_sound(16000, 1, [[(k,) for k in range(32)]])
+    good = mv.video_packets(mv.VIDEO_IMAGES, sound)
+    field = mv.video_packets_field("v")
+    for name, code, member, value, at in (
+            ("frames", "I", 16, 2**31, 8), ("keys", "I", 20, 2**31, 20), ("width", "H", 24, 0, 24), ("height", "H", 26, 0, 26), ("fps", "I", 28, 0, 28),
+            ("streams", "B", 37, 0, 37), ("zero", "H", 38, 1, 38), ("sound_bytes", "Q", 56, 2**60, 56), ("sound_rate", "I", 64, 0, 64),
+            ("sound_channels", "H", 68, 0, 68)):
+        e = Editor(mv.Writer([field], [[{"v": good}]]).write())
+        e.put(code, e.record(0, 0) + member, value)
+        yield case("A7", f"video_packets_{name}", e.fix(), "corrupt", e.record(0, 0) + at, f"a video's record: {name}", when="access", sample=0, field="v")
+    table = struct.unpack_from("<Q", good.data, 8)[0]
+    packets, frames = struct.unpack_from("<QQ", good.data, 64 + 40)
+    for name, code, member, number, status, right in (
+            ("version", "H", 0, 2, "feature", True), ("flags", "I", 4, 1, "feature", True), ("streams", "H", 2, 65, "corrupt", False),
+            ("table", "Q", 8, 2**40, "corrupt", False), ("data", "Q", 16, 2**63, "corrupt", True), ("total", "Q", 32, 7, "corrupt", True),
+            ("crc", "I", 56, 0, "corrupt", False), ("kind", "H", 64, 9, "feature", True), ("codec", "B", 66, 1, "corrupt", True),
+            ("tick", "I", 80, 0, "corrupt", True), ("end", "q", 96, -1, "corrupt", True), ("packets", "Q", 104, 2**62, "corrupt", True),
+            ("frames", "Q", 112, 8, "corrupt", True), ("packet_count", "I", 120, 0, "corrupt", True), ("frame_count", "I", 124, 1, "corrupt", True),
+            ("configs", "Q", 128, 2**50, "corrupt", True), ("turn", "B", 139, 8, "corrupt", True), ("reorder", "B", 138, 65, "corrupt", True),
+            ("width", "I", 140, 40000, "corrupt", True), ("planes", "B", 156, 2, "corrupt", True), ("start", "Q", 64 + 192 + 152, 0, "corrupt", True),
+            ("sound", "Q", 64 + 192 + 160, 3, "corrupt", True), ("sound_rate", "I", 64 + 192 + 104, 8000, "corrupt", True),
+            ("config", "Q", 64 + 2 * 192, 2**40, "corrupt", True),
+            ("packet_offset", "Q", packets + 8, 2**63, "corrupt", True), ("packet_size", "I", packets + 16, 2**31, "corrupt", True),
+            ("packet_flags", "H", packets + 28, 16, "corrupt", True), ("packet_config", "H", packets + 30, 1, "corrupt", True),
+            ("frame_first", "q", frames, 1, "corrupt", True), ("frame_back", "q", frames + 24, -1, "corrupt", True),
+            ("frame_packet", "I", frames + 8, 2, "corrupt", True), ("frame_start", "I", frames + 12, 1, "corrupt", True),
+            ("frame_config", "H", frames + 22, 1, "corrupt", True)):
+        data = bytearray(good.data)
+        struct.pack_into("<" + code, data, member, number)
+        if right:
+            struct.pack_into("<I", data, 56, mv.crc(bytes(data[:56] + data[64:table])))
+        e = Editor(mv.Writer([field], [[{"v": mv.Raw(good.record, bytes(data))}]]).write())
+        ptr = e.get("Q", e.record(0, 0))
+        yield case("A7", f"video_packets_deep_{name}", e.fix(), status, ptr, f"a video's tables: {name}", when="verify", deep=True, sample=0, field="v")
+
+
 def videos():
     """Videos frame by frame: the record, then the tables."""
     good = mv.video(2, 3, [bytes(18)] * 3, (30, 1), [1, 2, 3])
@@ -831,6 +869,7 @@ def access_cases(base, case, edited):
                    field="sound")
     yield from packets()
     yield from videos()
+    yield from video_packets()
     yield record("A7", "text_encoding", 0, 5, 14, "B", 1, "feature", "text of another encoding")
     yield from tokens()
     yield from features()

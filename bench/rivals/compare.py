@@ -4,7 +4,7 @@
     compare.py BUILD WORKDIR [--rounds N] [--threads N] [--only WORK,WORK] [--rivals NAME,NAME] [--json]
 
 BUILD is a release build of mldf. WORKDIR keeps the data and an environment for each, mldf's package too (made by bench/rivals/setup.sh).
-All run through Python; rows "in C" are mldf's loader without it. A figure above 1 in the last column means that mldf, through Python,
+All run through Python; rows "in C" are mldf's loader without it. "fast" and "fused" have the photos as fast JPEGs, with chroma exact and fused. A figure above 1 in the last column means that mldf, through Python,
 is that many times as fast; in the rows of libjpeg-turbo and memcpy, mldf in C. The part "first" is the time from before the
 import to the first batch, in a new process, files in the page cache.
 """
@@ -90,6 +90,11 @@ def rates(options, work):
     jobs[floor] = [*own, "floor" if work == "jpeg" else "copy"]
     if work == "jpeg":
         jobs["mldf in C, 1 thread"] = [*own[:3], 1, *own[4:], "sum"]
+        fast = options.workdir / "data" / f"{name}_fast.mldf"  # the same photos, repacked with --encode fast-jpeg
+        fused = pipeline.replace("image: ", "image: decode(chroma=fused) | ")
+        jobs |= {n: through_python(options, n, work, own_epochs) for n in ("mldf_fast", "mldf_fused")}
+        jobs["mldf in C, fast JPEG"] = [program, fast, *own[2:], "sum"]
+        jobs["mldf in C, fast JPEG, fused"] = [program, fast, fused, *own[3:], "sum"]
     jobs |= {n: through_python(options, n, work, epochs) for n in chosen(options, rivals)}
     results = rounds(options, work, jobs)
     rate = {job: median(rows, "rate") for job, rows in results.items()}

@@ -26,14 +26,15 @@ def cpu():
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
-def mldf(work, data, threads, output="numpy"):
+def mldf(work, data, threads, output="numpy", stored="", decode=()):
     import mldf
     steps = {"jpeg": [mldf.RandomResizedCrop(224), mldf.HorizontalFlip()],
              "raw160": [],
              "raw256": [mldf.RandomResizedCrop(224), mldf.HorizontalFlip()],
              "cifar": [mldf.HorizontalFlip(), mldf.RandomTranslate(2), mldf.Cutout(8)]}[work]
     name = {"jpeg": "photos"}.get(work, work)
-    loader = mldf.Loader(f"{data}/{name}.mldf", batch_size=512 if work == "cifar" else 64, threads=threads, shuffle=True,
+    steps = [*decode, *steps]
+    loader = mldf.Loader(f"{data}/{name}{stored}.mldf", batch_size=512 if work == "cifar" else 64, threads=threads, shuffle=True,
                          output=output, pipelines={"image": [*steps, mldf.Normalize("imagenet"), mldf.CHW("f32")]})
 
     def epoch():
@@ -45,6 +46,15 @@ def mldf(work, data, threads, output="numpy"):
 
 def mldf_torch(work, data, threads):
     return mldf(work, data, threads, "torch")
+
+
+def mldf_fast(work, data, threads):
+    return mldf(work, data, threads, stored="_fast")
+
+
+def mldf_fused(work, data, threads):
+    import mldf as package
+    return mldf(work, data, threads, stored="_fast", decode=[package.Decode(chroma="fused")])
 
 
 def dali(work, data, threads):
@@ -212,6 +222,8 @@ def pytorch(work, data, threads):
 RIVALS = {  # name: (how, the modules that a program has to import)
     "mldf": (mldf, ["mldf"]),
     "mldf_torch": (mldf_torch, ["torch", "mldf"]),
+    "mldf_fast": (mldf_fast, ["mldf"]),
+    "mldf_fused": (mldf_fused, ["mldf"]),
     "dali": (dali, ["nvidia.dali"]),
     "turbo": (turbo, ["turboloader"]),
     "ffcv": (ffcv, ["ffcv.loader", "ffcv.transforms"]),

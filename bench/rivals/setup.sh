@@ -52,6 +52,7 @@ pack() { # NAME OPTIONS...: one file in all the formats that the others read
     [ -e "$data/$name.mldf" ] || "$mldf" pack "$data/photos" -o "$data/$name.mldf" -q "$@"
 }
 pack photos
+[ -e "$data/photos_fast.mldf" ] || "$mldf" repack "$data/photos.mldf" -o "$data/photos_fast.mldf" --encode fast-jpeg -q
 [ -e "$data/photos.tar" ] || (cd "$data/photos" && tar cf "$data/photos.tar" --sort=name .)
 [ -e "$data/photos.beton" ] || "$mldf" convert "$data/photos.mldf" -o "$data/photos.beton" -q
 for side in 160 256 32; do

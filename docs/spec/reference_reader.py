@@ -43,7 +43,7 @@ INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT = 1, 2, 3, 4, 5, 6, 40
 IMAGES = (10, 11, 12, 13)  # RAW, JPEG, PNG, any
 WAVEFORM, PACKETS = 20, 21
 SPECTROGRAM, CODEC_TOKENS = GRIDS = (22, 23)
-FRAMES = 30
+FRAMES, VIDEO = 30, 31
 TOKENS, PACKED, STREAM = TOKEN_TYPES = (41, 42, 44)
 PRIVATE = 0x8000
 REGISTERED = {*range(1, 7), *range(10, 14), *range(20, 24), *range(30, 33), *range(40, 45), 50}
@@ -668,6 +668,100 @@ def video_frames(arguments, stored):
     return frames, ticks, (den, num)
 
 
+def check_video_arguments(a):
+    if not isinstance(a.get("audio", True), bool):
+        raise ValueError("audio")
+
+
+def video_fault(record, size):
+    """(byte of the record, message), or None."""
+    frames, keys, width, height, num, den, _, streams, zero, _ = struct.unpack_from("<IIHHIIBBHQ", record, 16)
+    samples, sound_bytes, rate, channels, bits, codec = struct.unpack_from("<QQIHBB", record, 48)
+    if size < 256 or frames > size // 24:
+        return 8, f"{size} bytes for {frames} frames"
+    for at, wrong in ((20, keys > size // 32), (24, width == 0), (26, height == 0), (28, (num == 0) != (den == 0)), (37, streams == 0), (38, zero != 0)):
+        if wrong:
+            return at, "a member of a video's record"
+    if any((samples, sound_bytes, rate, channels, bits, codec)):
+        for at, wrong in ((56, sound_bytes > size - 64), (64, rate == 0), (68, channels == 0)):
+            if wrong:
+                return at, "the sound of a video's record"
+    return None
+
+
+def video_tables(stored):
+    """A video's tables: a dict with "stream", the members of the video's entry, "packets", a list of (bytes, pts, dts or None, flags, configuration),
+    "frames", a list of (pts, number of its packet, last packet that it needs, start packet), "configurations", and "sound", None or (Stored of
+    AUDIO_COMPRESSED, start as a pair). Raises SpecError without an offset. Nothing is decoded."""
+    data, record = stored.data, stored.record
+
+    def require(good, message, status="corrupt"):
+        if not good:
+            raise SpecError(status, None, message)
+
+    def inside(at, size, end):
+        return at <= end and size <= end - at
+
+    version, streams, flags, table, data_at, data_bytes, total = struct.unpack_from("<HHIQQQQ", data)
+    require(version == 1, f"version {version}", "feature")
+    require(flags == 0, f"flags {flags:#x}", "feature")
+    require(1 <= streams <= 64, f"{streams} streams")
+    require(64 + 192 * streams <= table <= min(len(data), 2**24), f"a table up to byte {table}")
+    require(data_at >= table and inside(data_at, data_bytes, len(data)), f"packets from byte {data_at} on")
+    require(total == len(data), f"{total} bytes")
+    require(crc32c(data[:56] + data[64:table]) == struct.unpack_from("<I", data, 56)[0], "the CRC of the table")
+    video = sound = None
+    for i in range(streams):
+        at = 64 + 192 * i
+        kind, codec = struct.unpack_from("<HB", data, at)
+        require(kind <= 3, f"a stream of kind {kind}", "feature")
+        if kind == 0 and video is None:
+            names = "tick_num tick_den first end packets_at frames_at packets frames configs_at configs reorder turn width height".split()
+            video = dict(zip(names, struct.unpack_from("<IIqqQQIIQHBBII", data, at + 16)), codec=codec)
+            video.update(zip(("planes", "bits", "shift_x", "shift_y", "rgb"), data[at + 92:at + 97]))
+        elif kind == 1 and sound is None:
+            sound = (codec, *struct.unpack_from("<IHB", data, at + 104), struct.unpack_from("<Q", data, at + 112)[0], *struct.unpack_from("<qQQQ", data, at + 144))
+    require(video is not None, "no video")
+    v = video
+    require(v["tick_num"] and v["tick_den"], "a time base of 0")
+    require(v["packets"] and table <= v["packets_at"] and inside(v["packets_at"], 32 * v["packets"], data_at), "the index of packets")
+    require(table <= v["frames_at"] and inside(v["frames_at"], 24 * v["frames"], data_at), "the table of frames")
+    require(1 <= v["configs"] <= 1024 and inside(v["configs_at"], 16 * v["configs"], table), "configurations")
+    require(v["turn"] < 8 and v["reorder"] <= 64 and 1 <= v["width"] <= 32768 and 1 <= v["height"] <= 32768, "turn, reorder or size")
+    require(v["planes"] in (1, 3) and 8 <= v["bits"] <= 16 and v["shift_y"] <= v["shift_x"] <= 1 and v["rgb"] <= 1, "planes")
+    require(v["first"] <= v["end"] < 2**63 + min(v["first"], 0), "times")
+    n, _, width, height, _, _, codec = struct.unpack_from("<IIHHIIB", record, 16)
+    size = (v["height"], v["width"]) if v["turn"] & 1 else (v["width"], v["height"])
+    require(n == v["frames"] and codec == v["codec"] and (width, height) == size, "the record is not the stream's")
+    heard = struct.unpack_from("<QQIHBB", record, 48)
+    if sound:
+        codec, rate, channels, bits, samples, num, den, at, size = sound
+        require(den > 0 and at >= data_at and inside(at, size, len(data)), "sound")
+        require(heard == (samples, size, rate, channels, bits, codec) and at + size == len(data), "the record's sound")
+        whole = struct.pack("<QQQIHBB", 0, size, samples, rate, channels, bits, codec)
+        sound = Stored(whole, data[at:]), (num, den)
+    else:
+        require(not any(heard), "the record's sound")
+    configurations = []
+    for i in range(v["configs"]):
+        at, size = struct.unpack_from("<QI", data, v["configs_at"] + 16 * i)
+        require(inside(at, size, table), f"configuration {i}")
+        configurations.append(data[at:at + size])
+    packets, frames, last = [], [], 0
+    for i in range(v["packets"]):
+        pts, at, size, back, _, flags, config = struct.unpack_from("<qQIiIHH", data, v["packets_at"] + 32 * i)
+        require(inside(at, size, data_bytes) and flags < 16 and config < v["configs"], f"packet {i}")
+        none = back == -2**31 or pts == -2**63
+        packets.append((data[data_at + at:data_at + at + size], pts, None if none else pts - back, flags, config))
+    for i in range(v["frames"]):
+        pts, packet, start, _, back, config = struct.unpack_from("<qIIIHH", data, v["frames_at"] + 24 * i)
+        require(packet < v["packets"] and start <= packet and back <= packet - start and config < v["configs"], f"frame {i}")
+        require(last <= pts <= v["end"] - v["first"] and (i or pts == 0), f"the time of frame {i}")
+        frames.append((pts, packet - back, packet, start))
+        last = pts
+    return {"stream": v, "packets": packets, "frames": frames, "configurations": configurations, "sound": sound}
+
+
 def check_name(name):
     """ValueError when it is not the name of a field."""
     if not isinstance(name, str) or not 1 <= len(name.encode()) <= 63 or any(ord(c) < 32 or ord(c) == 127 for c in name):
@@ -1144,6 +1238,9 @@ class File:
         if f.type_id == FRAMES and f.form != SIZE32:
             check_frames_arguments(a)
             return SIZE64, 32
+        if f.type_id == VIDEO and f.form != SIZE32:
+            check_video_arguments(a)
+            return SIZE64, 72
         if f.type_id in GRIDS and f.form != SIZE32:
             check_grid_arguments(f.type_id, a)
             return SIZE64, 24
@@ -1347,6 +1444,9 @@ class File:
             return [min(samples, 2**32 - 1), channels]
         if f.type_id == FRAMES and f.known:
             return list(struct.unpack_from("<IHH", record, 16))
+        if f.type_id == VIDEO and f.known:
+            frames, _, width, height = struct.unpack_from("<IIHH", record, 16)
+            return [frames, height, width]
         if f.type_id in GRIDS and f.known:
             frames, across = struct.unpack_from("<IH", record, 16)
             return [frames, across] if grid_form(f)[1] else [across, frames]
@@ -1364,7 +1464,7 @@ class File:
 
     def value(self, sample, name):
         """int, float, bytes, str, NumPy array (bfloat16 as uint16 bits), a JSON value, nested dicts and lists for INLINE,
-        Stored for images, videos (video_frames gives their frames), recordings (audio_floats gives their numbers, audio_packets their packets), tokens (token_parts gives their ids) and for types that are not known here, None for a null."""
+        Stored for images, videos (video_frames gives their frames, video_tables those of packets), recordings (audio_floats gives their numbers, audio_packets their packets), tokens (token_parts gives their ids) and for types that are not known here, None for a null."""
         f = self._field(sample, name)
         s = self.stored(sample, name)
         if s is None or not f.known:
@@ -1398,6 +1498,11 @@ class File:
             return np.frombuffer(s.data, grid_form(f)[0]).reshape(self.shape(f, s.record))
         if f.type_id == FRAMES:
             wrong = frames_fault(f.arguments, s.record, len(s.data))
+            if wrong:
+                raise bad("corrupt", r + wrong[0], wrong[1])
+            return s
+        if f.type_id == VIDEO:
+            wrong = video_fault(s.record, len(s.data))
             if wrong:
                 raise bad("corrupt", r + wrong[0], wrong[1])
             return s
@@ -1634,6 +1739,13 @@ class File:
         if f.type_id == FRAMES and f.known and isinstance(value, Stored):
             try:
                 video_frames(f.arguments, value)
+            except SpecError as why:
+                raise SpecError(why.status, struct.unpack_from("<Q", value.record)[0], why.message, sample, f.name) from None
+        if f.type_id == VIDEO and f.known and isinstance(value, Stored):
+            try:
+                heard = video_tables(value)["sound"]
+                if heard and heard[0].record[31] in LOSSLESS + LOSSY:
+                    audio_packets(heard[0])
             except SpecError as why:
                 raise SpecError(why.status, struct.unpack_from("<Q", value.record)[0], why.message, sample, f.name) from None
         if f.type_id == PACKETS and f.known and isinstance(value, Stored) and value.record[31] in LOSSLESS + LOSSY:

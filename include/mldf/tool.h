@@ -217,11 +217,13 @@ typedef struct mldf_convert_options {
     bool
         keep_secret; /* MLDF: a source that is encrypted makes an encrypted file, with source_secret, unless writer.secret is given */
     const mldf_token_file *token_file; /* of the sources: see reader.h */
+    const char *encode;                /* MLDF: as in mldf_repack_options */
+    double fast_limit;
 } mldf_convert_options;
 #define MLDF_CONVERT_OPTIONS_INIT \
     { \
         sizeof(mldf_convert_options), 0, {0, 0, 0, 0}, 0, 0, 0, 0, 0, false, false, MLDF_NONE, MLDF_NONE, 0, 0, false, \
-            false, 0 \
+            false, 0, 0, 0 \
     }
 
 /* Samples of files of any format, one file after the other, into one new file of any format. Sources have the same fields; tar
@@ -242,9 +244,13 @@ typedef struct mldf_repack_options {
     bool decompress; /* store every field raw */
     const char *const *compress_fields;
     size_t compress_count;
+    /* "fast-jpeg": JPEGs become fast JPEGs where they can, without loss; the result's context warns about what stayed a JPEG. "jpeg-original": fast JPEGs
+     * become the JPEGs that they were made of. Images of other kinds are copied. The field's arguments say this encoding alone then. NULL: all are copied. */
+    const char *encode;
+    double fast_limit; /* of "fast-jpeg": a result of more than so many times the JPEG's bytes stays a JPEG; 0: 1.03 */
 } mldf_repack_options;
 #define MLDF_REPACK_OPTIONS_INIT \
-    { sizeof(mldf_repack_options), 0, {0, 0, 0, 0}, false, 0, 0 }
+    { sizeof(mldf_repack_options), 0, {0, 0, 0, 0}, false, 0, 0, 0, 0 }
 /* Writes the samples again, in order, without what appends and edits left unused. out NULL: in place, atomically. Private sections, and others
  * that this version does not know, are left out: the context's warning names each. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_options *options,

@@ -59,7 +59,8 @@ static int set_up(AVCodecContext *c, const struct av_setup *s) {
     c->thread_type = 0;
     c->log_level_offset = 200; /* below what anybody prints */
     c->codec_tag = s->tag;
-    c->flags |= AV_CODEC_FLAG_BITEXACT | AV_CODEC_FLAG_UNALIGNED;
+    /* OUTPUT_CORRUPT: a frame that is drained after a recovery point would be held back, though nothing is missing. What is missing is in `corrupt`. */
+    c->flags |= AV_CODEC_FLAG_BITEXACT | AV_CODEC_FLAG_UNALIGNED | AV_CODEC_FLAG_OUTPUT_CORRUPT;
     c->error_concealment = 0;
     c->max_pixels = s->max_pixels ? (int64_t)s->max_pixels : INT64_C(1) << 28;
     if (s->kind == AV_KIND_VIDEO) {

@@ -241,7 +241,7 @@ PyObject *reader_field_many(PyObject *self, PyObject *const *args, Py_ssize_t co
 
 PyObject *reader_raw(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     struct module_state *state = state_of_self(self);
-    size_t field = wants(count, 2) ? PyLong_AsSize_t(args[0]) : 0;
+    size_t field = wants(count, 3) ? PyLong_AsSize_t(args[0]) : 0;
     struct cell cell = {.own = MLDF_BUFFER_INIT};
     uint64_t sample;
     PyObject *out = NULL;
@@ -253,9 +253,10 @@ PyObject *reader_raw(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (!handle)
         return NULL;
     const mldf_field *info = mldf_schema_field(mldf_reader_schema(handle->reader), field);
-    bool image = info && info->known && info->type_id >= MLDF_IMAGE_RAW && info->type_id <= MLDF_IMAGE;
+    bool image =
+        args[2] != Py_True && info && info->known && info->type_id >= MLDF_IMAGE_RAW && info->type_id <= MLDF_IMAGE;
     Py_BEGIN_ALLOW_THREADS
-    /* A fast JPEG is given as the JPEG. */
+    /* A fast JPEG is given as the JPEG, unless it is asked for as stored. */
     status = image ? mldf_reader_get(handle->reader, sample, field, &cell.own, &cell.value, &err)
                    : mldf_reader_get_stored(handle->reader, sample, field, &cell.own, &cell.value, &err);
     Py_END_ALLOW_THREADS

@@ -250,7 +250,7 @@ struct cell {
     mldf_buffer own; /* holds value.data, unless that lies in the file */
     bool owned;
     uint64_t sample;
-    uint8_t record[64]; /* of a video */
+    uint8_t record[80]; /* of a video */
     uint32_t record_bytes;
 };
 mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const struct slot *slot, uint64_t sample,

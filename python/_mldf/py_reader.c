@@ -443,7 +443,7 @@ static PyMethodDef methods[] = {
     {"samples", FAST(reader_samples),
      "samples(plan, indices, copy): a list of samples; indices are a buffer of uint64"},
     {"field_many", FAST(reader_field_many), "field_many(plan, slot, indices): a list of values"},
-    {"raw", FAST(reader_raw), "raw(field, i): the stored bytes of a value as an Array, or None"},
+    {"raw", FAST(reader_raw), "raw(field, i, stored): the bytes of a value, undecoded, as an Array, or None"},
     {"gather", FAST(reader_gather), "gather(field, indices, item_bytes): values of fixed size, one after the other"},
     {"valid", FAST(reader_valid), "valid(field, indices): an Array of bytes, 0 for nulls"},
     {"rows", reader_rows, METH_NOARGS, "the table of rows as an Array of bytes"},

@@ -252,7 +252,8 @@ static bool fill_convert(struct operation *op) {
            option_bool(op->options, "keep_secret", &o->keep_secret) &&
            option_bool(op->options, "drop_fields", &o->drop_fields) && option_bool(op->options, "lz4", &o->lz4) &&
            option_u64(op->options, "dataset_version", &o->dataset_version) &&
-           option_u64(op->options, "created", &o->created) &&
+           option_u64(op->options, "created", &o->created) && option_text(op->options, "encode", &o->encode) &&
+           option_double(op->options, "fast_limit", &o->fast_limit) &&
            option_bool(op->options, "skip_unfit",
                        &o->skip_bad_samples); /* the writer has a skip_bad_samples of its own */
 }
@@ -286,7 +287,8 @@ static bool fill_repack(struct operation *op) {
     mldf_repack_options *o = &op->how.repack;
     *o = (mldf_repack_options)MLDF_REPACK_OPTIONS_INIT;
     return operation_writer(op, &o->writer) && option_secret(op->options, "key", "passphrase", &o->source_secret) &&
-           option_bool(op->options, "decompress", &o->decompress) &&
+           option_bool(op->options, "decompress", &o->decompress) && option_text(op->options, "encode", &o->encode) &&
+           option_double(op->options, "fast_limit", &o->fast_limit) &&
            operation_texts(op, 0, "compress", &o->compress_fields, &o->compress_count);
 }
 

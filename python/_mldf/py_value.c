@@ -367,7 +367,8 @@ static bool fill_slot(const mldf_reader *reader, PyObject *item, struct slot *sl
     bool image = info->type_id >= MLDF_IMAGE_RAW && info->type_id <= MLDF_IMAGE;
     slot->field = (size_t)field;
     bool audio = (info->type_id == MLDF_AUDIO_WAVEFORM || info->type_id == MLDF_AUDIO_COMPRESSED) && info->known;
-    bool video = info->type_id == MLDF_VIDEO_FRAMES && info->known && decode != Py_None;
+    bool video = (info->type_id == MLDF_VIDEO_FRAMES || info->type_id == MLDF_VIDEO_COMPRESSED) && info->known &&
+                 decode != Py_None;
     bool recording = audio && pixels && decode != Py_None;
     slot->how = image && pixels ? HOW_IMAGE : recording ? HOW_RECORDING : video && pixels ? HOW_VIDEO : HOW_PLAIN;
     slot->cheap = (slot->how == HOW_PLAIN || slot->how == HOW_RECORDING) && !(info->flags & MLDF_FIELD_COMPRESSED);

@@ -65,7 +65,7 @@ from .schema import FieldInfo, Schema
 from .tokens import PackedTokens, Tokens, TokenStream
 from .tool_options import OutputOptions
 from .tools import add_field, append, clean, convert, extract, merge, pack, repack, repair, select, split
-from .video import Frames, Video, VideoFrames
+from .video import CompressedVideo, Frames, Video, VideoFrames
 from .views import ItemView, Piece
 from .writer import Writer, WriteResult, write
 
@@ -78,6 +78,7 @@ __all__ = [
     "CSource",
     "CodecTokens",
     "CompressedAudio",
+    "CompressedVideo",
     "CustomField",
     "Dataset",
     "DiffResult",

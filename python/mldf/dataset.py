@@ -256,12 +256,13 @@ class Dataset(Subsets, Sequence[Sample]):
         for i in range(self._count):
             yield self[i]
 
-    def raw(self, i: int, name: str) -> npt.NDArray[np.uint8] | None:
-        """The stored bytes of a value, undecoded (a JPEG file's, say), as a read-only view of the file where
-        possible. None for a null.
+    def raw(self, i: int, name: str, *, stored: bool = False) -> npt.NDArray[np.uint8] | None:
+        """The bytes of a value, undecoded (a JPEG file's, say), as a read-only view of the file where possible. None
+        for a null.
 
-        i     the sample's number
-        name  the field
+        i       the sample's number
+        name    the field
+        stored  the payload as it is stored: of a fast JPEG its record, which otherwise becomes the JPEG again
         """
         n = self._locate(i)
         part = 0 if self._starts is None else bisect.bisect_right(self._starts, n) - 1
@@ -270,7 +271,7 @@ class Dataset(Subsets, Sequence[Sample]):
         names = files.schemas[part].names
         if name not in names:
             return None
-        found = files.readers[part].raw(names.index(name), n - files.starts[part])
+        found = files.readers[part].raw(names.index(name), n - files.starts[part], bool(stored))
         return None if found is None else np.asarray(found)
 
     def as_view(self, text: str) -> ItemView:

@@ -14,7 +14,7 @@ from .fields import registered_types
 from .limits import flag, whole_or_none
 from .paths import encode
 from .sample import sample_type
-from .schema import AUDIO, COMPRESSED_AUDIO, JSON, VIDEO_FRAMES, FieldInfo, Schema
+from .schema import AUDIO, COMPRESSED_AUDIO, JSON, VIDEO_COMPRESSED, VIDEO_FRAMES, FieldInfo, Schema
 from .video import video_decoder
 
 __all__ = ["Files", "View", "field_list"]
@@ -140,7 +140,7 @@ def _decoder(field: FieldInfo, decode: bool) -> Callable[..., Any] | None:
         return _from_json
     if decode and field.type_id in (AUDIO, COMPRESSED_AUDIO) and field.known:
         return Recording
-    if field.type_id == VIDEO_FRAMES and field.known:
+    if field.type_id in (VIDEO_FRAMES, VIDEO_COMPRESSED) and field.known:
         return video_decoder(field)
     return field.custom.decode if field.custom is not None else None
 

@@ -19,7 +19,7 @@ INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT, PRIVATE = 1, 2, 3, 4, 5, 6, 40, 
 AUDIO, COMPRESSED_AUDIO = 20, 21
 SPECTROGRAM, CODEC_TOKENS = 22, 23
 TOKENS, PACKED, STREAM = 41, 42, 44
-VIDEO_FRAMES = 30
+VIDEO_FRAMES, VIDEO_COMPRESSED = 30, 31
 TOKEN_RECORDS = {
     TOKENS: [("ptr", "<u8"), ("size", "<u4"), ("num_tokens", "<u4")],
     PACKED: [("ptr", "<u8"), ("size", "<u8"), ("num_tokens", "<u4"), ("num_documents", "<u4")],
@@ -33,6 +33,26 @@ VIDEO_RECORD = [
     ("width", "<u2"),
     ("fps_num", "<u4"),
     ("fps_den", "<u4"),
+]
+COMPRESSED_VIDEO_RECORD = [
+    ("ptr", "<u8"),
+    ("size", "<u8"),
+    ("num_frames", "<u4"),
+    ("num_keyframes", "<u4"),
+    ("width", "<u2"),
+    ("height", "<u2"),
+    ("fps_num", "<u4"),
+    ("fps_den", "<u4"),
+    ("codec", "u1"),
+    ("streams", "u1"),
+    ("zero", "<u2"),
+    ("duration_us", "<u8"),
+    ("sound_samples", "<u8"),
+    ("sound_bytes", "<u8"),
+    ("sound_rate", "<u4"),
+    ("sound_channels", "<u2"),
+    ("sound_bits", "u1"),
+    ("sound_codec", "u1"),
 ]
 AUDIO_RECORD = [
     ("ptr", "<u8"),
@@ -271,6 +291,8 @@ def rows_dtype(schema: Schema, row_bytes: int) -> np.dtype[Any]:
             kind = np.dtype(AUDIO_RECORD)
         elif field.type_id == VIDEO_FRAMES and field.known:
             kind = np.dtype(VIDEO_RECORD)
+        elif field.type_id == VIDEO_COMPRESSED and field.known:
+            kind = np.dtype(COMPRESSED_VIDEO_RECORD)
         elif field.type_id in (SPECTROGRAM, CODEC_TOKENS) and field.known:
             across = "bins" if field.type_id == SPECTROGRAM else "codebooks"
             kind = np.dtype(

@@ -268,3 +268,10 @@ def tokenize_options(
         "tokenizer_timeout": whole_or_none("tokenizer_timeout", timeout, 1, 1000000),
         "tokenizer_processes": whole_or_none("tokenizer_processes", processes, 1, 256),
     }
+
+
+def recoded(encode: str | None, fast_limit: float | None) -> dict[str, Any]:
+    """How JPEGs of a file that is written again are stored."""
+    if fast_limit is not None and not 0 < fast_limit <= 100:
+        raise ArgumentError(f"fast_limit={fast_limit!r}: it is a number above 0, up to 100")
+    return {"encode": text("encode", encode), "fast_limit": None if fast_limit is None else float(fast_limit)}

@@ -80,6 +80,7 @@ from .fields import Image, registered_types, schema_json
 from .limits import decoded_limit, flag, skips, text, thread_count, whole, whole_or_none
 from .look import opened, secret_of
 from .paths import Path, Paths, encode
+from .paths import encode as path_bytes
 from .progress import ProgressArgument, Reporting
 from .results import Leftover, Part, Result, Skip
 from .secret import Key, Passphrase, secret
@@ -93,6 +94,7 @@ from .tool_options import (
     pack_options,
     peek,
     ranges,
+    recoded,
     source_files,
     table_format,
     tokenize_options,
@@ -255,6 +257,8 @@ def convert(
     lz4: bool = False,
     dataset_version: int | None = None,
     created: int | None = None,
+    encode: str | None = None,
+    fast_limit: float | None = None,
     key: Key = None,
     passphrase: Passphrase = None,
     decrypt: bool = False,
@@ -272,6 +276,7 @@ def convert(
     on_error     "raise", or "skip": leave out samples that cannot be read or that the format cannot hold, and list them
                  in the result
     lz4, dataset_version, created    of TBL files
+    encode, fast_limit    as for :func:`repack`; of an MLDF file
     max_unpacked   refuse a compressed tar that unpacks to more bytes than these; None: 2**40
     output       as for :func:`pack`; of an MLDF file
     """
@@ -293,9 +298,12 @@ def convert(
         "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
         "dataset_version": whole_or_none("dataset_version", dataset_version),
         "created": whole_or_none("created", created),
+        **recoded(encode, fast_limit),
     }
     with Reporting("convert", progress) as hook:
-        return _result(began, _mldf.convert([encode(p) for p in paths], encode(out), options, registered_types(), hook))
+        return _result(
+            began, _mldf.convert([path_bytes(p) for p in paths], path_bytes(out), options, registered_types(), hook)
+        )
 
 
 def merge(
@@ -488,6 +496,8 @@ def repack(
     *,
     compress: Any = None,
     decompress: bool = False,
+    encode: str | None = None,
+    fast_limit: float | None = None,
     key: Key = None,
     passphrase: Passphrase = None,
     decrypt: bool = False,
@@ -495,7 +505,12 @@ def repack(
     progress: ProgressArgument = None,
     **output: Unpack[OutputOptions],
 ) -> Result:
-    """Writes the samples anew, in order, without what appends left unused; out None: in place, atomically."""
+    """Writes the samples again, in order, without what appends left unused; out None: in place, atomically.
+
+    encode      "fast-jpeg": JPEGs become fast JPEGs where they can, without loss; "jpeg-original": fast JPEGs become
+                the JPEGs that they were made of. Images of other kinds are copied. None: all are copied
+    fast_limit  of "fast-jpeg": a result of more than so many times the JPEG's bytes stays a JPEG; None: 1.03
+    """
     began = time.monotonic()
     options = {
         **output_options(output),
@@ -503,11 +518,12 @@ def repack(
         **decoded_limit(max_decoded_bytes),
         "compress": compressed(compress),
         "decompress": flag("decompress", decompress),
+        **recoded(encode, fast_limit),
     }
-    keep_encrypted(options, peek([os.fsdecode(encode(path))]), key, passphrase, decrypt)
+    keep_encrypted(options, peek([os.fsdecode(path_bytes(path))]), key, passphrase, decrypt)
     with Reporting("repack", progress) as hook:
-        target = b"" if out is None else encode(out)
-        return _result(began, _mldf.repack(encode(path), target, options, registered_types(), hook))
+        target = b"" if out is None else path_bytes(out)
+        return _result(began, _mldf.repack(path_bytes(path), target, options, registered_types(), hook))
 
 
 def clean(folder: Path, *, dry_run: bool = False, other_hosts: bool = False) -> list[Leftover]:

@@ -35,11 +35,12 @@ from .schema import (
     STREAM,
     TEXT,
     TOKENS,
+    VIDEO_COMPRESSED,
     VIDEO_FRAMES,
     FieldInfo,
 )
 from .tokens import tokens_converter
-from .video import video_converter
+from .video import video_converter, video_file_converter
 
 __all__ = ["converter", "plain"]
 
@@ -327,5 +328,6 @@ def converter(field: FieldInfo) -> Converter:
         PACKED: tokens_converter,
         STREAM: tokens_converter,
         VIDEO_FRAMES: video_converter,
+        VIDEO_COMPRESSED: video_file_converter,
     }
     return _image(field) if field.is_image else makers.get(field.type_id, _custom)(field)

@@ -74,6 +74,27 @@ class VideoFrames(Field):
         return out
 
 
+@dataclass(frozen=True)
+class CompressedVideo(Field):
+    """A video, stored as the packets of its codec (H.264, HEVC, VP9, AV1 and others), with its sound.
+
+    audio  False: sound is left out
+
+    A Writer takes the path or the bytes of a video file (MP4, MKV, WebM, MOV, AVI, MPEG-TS ...), and decodes it once
+    to find its frames; nothing is encoded again. Reading gives a :class:`Video`. docs/guides/video.md has more.
+
+    >>> CompressedVideo(audio=False).arguments()
+    {'audio': False}
+    """
+
+    type_name: ClassVar[str] = "video_compressed"
+    audio: bool | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Those that were given."""
+        return {} if self.audio is None else {"audio": self.audio}
+
+
 def _rate(fps: Any) -> tuple[int, int]:
     """Frames a second as a fraction of 32-bit numbers; 29.97 and the like are the 30000/1001 that they stand for."""
     try:
@@ -248,6 +269,21 @@ def _list(field: FieldInfo, frames: Frames) -> bytes:
             raise RangeError(f"field {field.name!r}: {ticks.size} times for {len(files)} frames", field=field.name)
         out.append(ticks.tobytes())
     return b"".join(out + files)
+
+
+def video_file_converter(field: FieldInfo) -> Callable[[Any], Any]:
+    """Of a field that holds packets: files."""
+
+    def convert(value: Any) -> Any:
+        if value is None or is_gone(value):
+            return missing(field)
+        if isinstance(value, (str, os.PathLike)):
+            return read_file(field, value)
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return bytes(value)
+        raise wrong(field, value, "a video (the path or the bytes of a file)")
+
+    return convert
 
 
 def video_converter(field: FieldInfo) -> Callable[[Any], Any]:

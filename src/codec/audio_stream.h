@@ -88,6 +88,8 @@ extern const struct audio_container mldfi_container_mp3;
 extern const struct audio_container mldfi_container_ogg;                       /* Opus and Vorbis */
 extern const struct audio_container mldfi_container_mp4, mldfi_container_adts; /* AAC and ALAC */
 extern const struct audio_decoder mldfi_decoder_av;                            /* FFmpeg's, of any codec */
+/* Decodes packets that have been taken apart: their samples, the stream's rate and channels, whether it has a history; samples of the whole. */
+mldf_status mldfi_av_settle(struct audio_parts *parts, mldf_error *err);
 extern const struct audio_decoder mldfi_decoder_flac, mldfi_decoder_mp3, mldfi_decoder_opus, mldfi_decoder_vorbis;
 
 /* Bytes of the frame that a packet of MP3 begins with; 0: there is none. */

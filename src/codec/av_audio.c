@@ -188,7 +188,7 @@ static mldf_status find_history(struct audio_parts *p, mldf_error *err) {
     return status;
 }
 
-static mldf_status settle(struct audio_parts *p, mldf_error *err) {
+mldf_status mldfi_av_settle(struct audio_parts *p, mldf_error *err) {
     mldf_status status = measure(p, err);
     if (status == MLDF_OK && p->info.codec == MLDF_AUDIO_AAC)
         status = find_history(p, err);
@@ -278,7 +278,7 @@ static mldf_status demux_mp4(const uint8_t *data, size_t bytes, struct audio_par
         status = take_packets(m, file, i, out, err);
     m->close(file);
     out->data = out->made.data;
-    return status < 0 ? status : settle(out, err);
+    return status < 0 ? status : mldfi_av_settle(out, err);
 }
 
 const struct audio_container mldfi_container_mp4 = {"MP4", is_mp4, demux_mp4};
@@ -336,7 +336,7 @@ static mldf_status demux_adts(const uint8_t *data, size_t bytes, struct audio_pa
     if (status == MLDF_OK && out->tail_bytes && !(bytes - at >= 3 && memcmp(data + at, "TAG", 3) == 0))
         return mldfi_fail_at(err, MLDF_E_TRUNCATED, at,
                              "the ADTS file ends in the middle of a frame, or is damaged here");
-    return status < 0 ? status : settle(out, err);
+    return status < 0 ? status : mldfi_av_settle(out, err);
 }
 
 const struct audio_container mldfi_container_adts = {"ADTS", is_adts, demux_adts};

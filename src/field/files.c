@@ -10,7 +10,8 @@
 #include "util/error.h"
 
 /* A folder whose names say nothing is of the first. */
-static const struct field_type *const types[] = {&mldfi_type_image, &mldfi_type_audio_waveform};
+static const struct field_type *const types[] = {&mldfi_type_image, &mldfi_type_audio_waveform,
+                                                 &mldfi_type_video_compressed};
 
 const char *mldfi_name_ending(const char *name) {
     const char *slash = strrchr(name, '/'), *dot = strrchr(slash ? slash : name, '.');

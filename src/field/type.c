@@ -40,6 +40,8 @@ const struct field_type *mldfi_builtin_type(uint16_t id) {
         return &mldfi_type_audio_codec_tokens;
     case MLDF_VIDEO_FRAMES:
         return &mldfi_type_video_frames;
+    case MLDF_VIDEO_COMPRESSED:
+        return &mldfi_type_video_compressed;
     case MLDF_TEXT:
         return &mldfi_type_text;
     case MLDF_TEXT_TOKENIZED:

@@ -12,6 +12,7 @@ struct kept_video {
     mldf_buffer extra;
     uint64_t bytes; /* about what it takes */
     uint64_t used;
+    bool served; /* it has decoded something */
 };
 enum { VIDEO_DECODERS = 8 };
 /* All of a thread's together. */

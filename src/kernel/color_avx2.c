@@ -1,7 +1,7 @@
 /* The loops over colours, compiled for AVX2. */
 #if defined(__AVX2__)
 #include "kernel/color_x86.h"
-#define COLOR_WIDE 1
+#define COLOR_LANES 1
 #define COLOR_NAME(x) x##_avx2
 #include "kernel/color_loops.h"
 #include "kernel/color_sharpen.h"

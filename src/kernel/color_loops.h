@@ -2,8 +2,7 @@
  * set gives the same bits: the same IEEE operations in the same order, without contraction (-ffp-contract=off). Before the include:
  *     COLOR_NAME(x)    the name of x for this set
  *     split, join      16 pixels of RGB, 8 bits, into three runs and back; or neither (COLOR_SPLIT says so)
- *     COLOR_WIDE       vectors are long enough that arithmetic beats a table of 256
- * Images of 8-bit RGB, pixel by pixel, are what most of them are: only the way in and out is written for them. */
+ *     COLOR_LANES      color_lanes.h knows this set: 8-bit RGB, pixel by pixel, which is what most images are, stays in registers (color_pixels.h) */
 #include <string.h>
 
 #include "kernel/color_block.h"
@@ -93,56 +92,6 @@ void COLOR_NAME(mldfi_gray)(const struct pixels *p, const struct pixels *to) {
     }
 }
 
-float COLOR_NAME(mldfi_gray_mean)(const struct pixels *p) {
-    float gray[COLOR_BLOCK];
-    bool whole = p->dtype != MLDF_F32;
-    uint64_t sum = 0;
-    double real = 0;
-    if (p->count == 0)
-        return 0;
-    for (size_t at = 0; at < p->count; at += COLOR_BLOCK) {
-        size_t n = mldfi_block_size(p, at);
-        load_gray(p, at, n, whole, gray);
-        uint32_t part = 0; /* at most 128 times 65535 */
-        for (size_t k = 0; whole && k < n; k++)
-            part += (uint32_t)(int32_t)gray[k];
-        sum += part;
-        for (size_t k = 0; !whole && k < n; k++)
-            real += gray[k];
-    }
-    return (float)((whole ? (double)sum : real) / (double)p->count);
-}
-
-void COLOR_NAME(mldfi_saturate)(const struct pixels *p, double ratio) {
-    float color[3][COLOR_BLOCK], gray[COLOR_BLOCK], a = (float)ratio, b = (float)(1.0 - ratio);
-    float white = mldfi_white(p->dtype);
-    if (p->channels < 3)
-        return;
-    for (size_t at = 0; at < p->count; at += COLOR_BLOCK) {
-        size_t n = mldfi_block_size(p, at);
-        load_colors(p, at, n, color);
-        gray_block(color[0], color[1], color[2], n, p->dtype != MLDF_F32, gray);
-        for (size_t c = 0; c < 3; c++)
-            for (size_t k = 0; k < n; k++)
-                color[c][k] = mldfi_held(color[c][k] * a + gray[k] * b, white);
-        store_colors(p, at, n, color);
-    }
-}
-
-void COLOR_NAME(mldfi_blend)(const struct pixels *p, float a, float b) {
-    struct tone tone = {TONE_BLEND, a, b};
-#ifdef COLOR_WIDE
-    uint8_t *d = p->data;
-    size_t n = p->count * p->channels;
-    if (p->dtype == MLDF_U8 && p->channels == mldfi_colors(p)) { /* no alpha: the layout does not matter */
-        for (size_t k = 0; k < n; k++)
-            d[k] = (uint8_t)(int32_t)mldfi_held((float)d[k] * a + b, 255.0f);
-        return;
-    }
-#endif
-    mldfi_tone(p, &tone, false);
-}
-
 /* ---- Hue ------------------------------------------------------------------------------------------------------------------ */
 
 /* The whole part of 0 .. 6; of a NaN, which only floats can have, 0. */
@@ -222,18 +171,87 @@ __attribute__((always_inline)) static inline void turn_block(float *restrict red
     }
 }
 
-void COLOR_NAME(mldfi_turn_hue)(const struct pixels *p, double turn) {
-    struct whole_range range = whole_range(p->dtype);
-    float color[3][COLOR_BLOCK];
-    if (p->channels < 3)
+/* ---- All of them, one after the other ------------------------------------------------------------------------------------- */
+
+static void cut_block(float *v, size_t n) {
+    for (size_t k = 0; k < n; k++)
+        v[k] = (float)(int32_t)v[k];
+}
+
+static void blend_block(float *restrict v, const float *restrict with, size_t n, float a, float b, float white) {
+    if (!with)
+        for (size_t k = 0; k < n; k++)
+            v[k] = mldfi_held(v[k] * a + b, white);
+    else
+        for (size_t k = 0; k < n; k++)
+            v[k] = mldfi_held(v[k] * a + with[k] * b, white);
+}
+
+/* One step on a block of `colors` runs. Between steps whole numbers are whole, as they would be in the image. */
+static void recolor_block(float color[3][COLOR_BLOCK], size_t colors, size_t n, const struct recolor *step,
+                          mldf_dtype dtype) {
+    float gray[COLOR_BLOCK], white = mldfi_white(dtype);
+    bool is_whole = dtype != MLDF_F32;
+    if (step->kind != RECOLOR_BLEND && colors < 3)
         return;
+    if (step->kind == RECOLOR_HUE) {
+        if (is_whole) /* two copies of the loop */
+            turn_block(color[0], color[1], color[2], n, step->a, true, whole_range(dtype));
+        else
+            turn_block(color[0], color[1], color[2], n, step->a, false, whole_range(dtype));
+    } else if (step->kind == RECOLOR_GRAY) {
+        gray_block(color[0], color[1], color[2], n, false, gray);
+        for (size_t c = 0; c < 3; c++)
+            memcpy(color[c], gray, n * sizeof *gray);
+    } else {
+        bool with_gray = step->kind == RECOLOR_SATURATE;
+        if (with_gray)
+            gray_block(color[0], color[1], color[2], n, is_whole, gray);
+        for (size_t c = 0; c < colors; c++)
+            blend_block(color[c], with_gray ? gray : NULL, n, step->a, step->b, white);
+    }
+    for (size_t c = 0; is_whole && c < colors; c++)
+        cut_block(color[c], n);
+}
+
+#ifdef COLOR_LANES
+#include "kernel/color_pixels.h"
+#endif
+
+float COLOR_NAME(mldfi_recolor)(const struct pixels *p, const struct recolor *steps, size_t count, bool mean) {
+    float color[3][COLOR_BLOCK], gray[COLOR_BLOCK];
+    size_t colors = mldfi_colors(p);
+    bool is_whole = p->dtype != MLDF_F32;
+    uint64_t sum = 0;
+    double real = 0;
+#ifdef COLOR_LANES
+    if (is_rgb8(p))
+        return recolor_rgb8(p, steps, count, mean);
+#endif
     for (size_t at = 0; at < p->count; at += COLOR_BLOCK) {
         size_t n = mldfi_block_size(p, at);
-        load_colors(p, at, n, color);
-        if (p->dtype != MLDF_F32) /* two copies of the loop */
-            turn_block(color[0], color[1], color[2], n, (float)turn, true, range);
+        if (colors == 3)
+            load_colors(p, at, n, color);
         else
-            turn_block(color[0], color[1], color[2], n, (float)turn, false, range);
-        store_colors(p, at, n, color);
+            mldfi_block_load(p, 0, at, n, color[0]);
+        for (size_t i = 0; i < count; i++)
+            recolor_block(color, colors, n, &steps[i], p->dtype);
+        if (count && colors == 3)
+            store_colors(p, at, n, color);
+        else if (count)
+            mldfi_block_store(p, 0, at, n, color[0]);
+        if (!mean)
+            continue;
+        if (colors == 3)
+            gray_block(color[0], color[1], color[2], n, is_whole, gray);
+        else
+            memcpy(gray, color[0], n * sizeof *gray);
+        uint32_t part = 0; /* at most 128 times 65535 */
+        for (size_t k = 0; is_whole && k < n; k++)
+            part += (uint32_t)(int32_t)gray[k];
+        sum += part;
+        for (size_t k = 0; !is_whole && k < n; k++)
+            real += gray[k];
     }
+    return mean && p->count ? (float)((is_whole ? (double)sum : real) / (double)p->count) : 0;
 }

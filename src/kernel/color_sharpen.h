@@ -1,7 +1,7 @@
 /* Sharpness (color.h), as text: the file of each instruction set includes it behind color_loops.h. A row needs its neighbours as they were, and the
  * one below is not changed yet: so copies of two rows are all that is kept. */
 
-enum { SHARPEN_BLOCK = 128 };
+enum { SHARPEN_BLOCK = 256, SHARPEN_STEP = 4 }; /* elements at a time; the most channels of a pixel */
 
 /* n elements of a row: neighbours are `step` apart. up, row: as they were; down: as it is. They begin a pixel to the left of the first element. */
 struct sharpen {
@@ -22,17 +22,21 @@ static void sharpen_u8(const struct sharpen *s) {
         const uint8_t *d = (const uint8_t *)s->down + at;
         uint8_t *out = (uint8_t *)s->out + at;
         size_t n = s->n - at < SHARPEN_BLOCK ? s->n - at : SHARPEN_BLOCK;
+        uint16_t column[SHARPEN_BLOCK + 2 * SHARPEN_STEP];
         int16_t more[SHARPEN_BLOCK];
-        int32_t value[SHARPEN_BLOCK];
-        for (size_t k = 0; k < n; k++) {
-            uint16_t left = (uint16_t)(u[k] + l[k] + d[k]), middle = (uint16_t)(u[k + step] + d[k + step]);
-            uint16_t right = (uint16_t)(u[k + 2 * step] + l[k + 2 * step] + d[k + 2 * step]);
-            more[k] = (int16_t)(THIRTEENTH(left + middle + right + 5 * l[k + step]) - l[k + step]);
+        for (size_t i = 0; i < n + 2 * step; i++)
+            column[i] = (uint16_t)(u[i] + l[i] + d[i]);
+        for (size_t i = 0; i < n; i++) {
+            uint16_t v = l[i + step], sum = (uint16_t)(column[i] + column[i + step] + column[i + 2 * step] + 4 * v);
+            more[i] = (int16_t)(THIRTEENTH(sum) - v);
         }
-        for (size_t k = 0; k < n; k++)
-            value[k] = (int32_t)mldfi_held((float)l[k + step] + (float)more[k] * keep, white);
-        for (size_t k = 0; k < n; k++)
-            out[k] = (uint8_t)value[k];
+        size_t k = 0;
+#ifdef COLOR_LANES
+        for (; k + LANES <= n; k += LANES)
+            store_bytes(out + k, vi_cut(vf_of(load_bytes(l + step + k)) + vf_of(load_words(more + k)) * vf_set(keep)));
+#endif
+        for (; k < n; k++)
+            out[k] = (uint8_t)(int32_t)mldfi_held((float)l[k + step] + (float)more[k] * keep, white);
     }
 }
 

@@ -1,6 +1,7 @@
 /* The loops over colours, compiled for SSE4. */
 #if defined(__SSE4_1__)
 #include "kernel/color_x86.h"
+#define COLOR_LANES 1
 #define COLOR_NAME(x) x##_sse4
 #include "kernel/color_loops.h"
 #include "kernel/color_sharpen.h"

@@ -2,6 +2,8 @@
 #include <math.h>
 
 #include "kernel/color_block.h"
+#include "kernel/kernels.h"
+#include "util/bytes.h"
 #include "util/math.h"
 
 static float gamma_value(const struct tone *t, mldf_dtype dtype, float v) {
@@ -39,28 +41,6 @@ static float tone_value(const struct tone *t, mldf_dtype dtype, float v) {
 
 /* ---- Tables ------------------------------------------------------------------------------------------------------------------ */
 
-static void look_up(const struct pixels *p, size_t channel, const uint8_t table[256]) {
-    uint8_t *d = (uint8_t *)p->data + channel * p->plane;
-    for (size_t k = 0; k < p->count; k++)
-        d[k * p->step] = table[d[k * p->step]];
-}
-
-/* All colours have their tables. */
-static void look_up_each(const struct pixels *p, uint8_t table[3][256]) {
-    uint8_t *d = p->data;
-    if (p->channels != 3 || p->step != 3) {
-        for (size_t c = 0; c < mldfi_colors(p); c++)
-            look_up(p, c, table[c]);
-        return;
-    }
-    for (size_t k = 0; k < p->count; k++, d += 3) {
-        uint8_t r = table[0][d[0]], g = table[1][d[1]], b = table[2][d[2]];
-        d[0] = r;
-        d[1] = g;
-        d[2] = b;
-    }
-}
-
 /* True when every value is alike, whatever its colour, and no table is needed. */
 static bool plain_u8(const struct pixels *p, const struct tone *t) {
     uint8_t *d = p->data, mask;
@@ -81,27 +61,21 @@ static bool plain_u8(const struct pixels *p, const struct tone *t) {
     return true;
 }
 
-static void tone_u8(const struct pixels *p, const struct tone *tones, bool each) {
+static void tone_u8(const struct kernels *kernels, const struct pixels *p, const struct tone *tones, bool each) {
     size_t colors = mldfi_colors(p);
-    bool alike = !each && colors == p->channels; /* no alpha, one table: the layout does not matter */
-    uint8_t table[3][256], *d = p->data;
-    if (alike && plain_u8(p, &tones[0]))
+    uint8_t table[3][256] = {{0}};
+    if (!each && colors == p->channels && plain_u8(p, &tones[0])) /* no alpha: the layout does not matter */
         return;
     for (size_t c = 0; c < colors; c++)
         for (int v = 0; v < 256; v++)
             table[c][v] = c == 0 || each ? (uint8_t)tone_value(&tones[c], MLDF_U8, (float)v) : table[0][v];
-    if (!alike) {
-        look_up_each(p, table);
-        return;
-    }
-    for (size_t k = 0; k < p->count * p->channels; k++)
-        d[k] = table[0][d[k]];
+    kernels->byte_tables(p, table);
 }
 
-void mldfi_tone(const struct pixels *p, const struct tone *tones, bool each) {
+void mldfi_tone(const struct kernels *kernels, const struct pixels *p, const struct tone *tones, bool each) {
     float v[COLOR_BLOCK];
     if (p->dtype == MLDF_U8) {
-        tone_u8(p, tones, each);
+        tone_u8(kernels, p, tones, each);
         return;
     }
     for (size_t c = 0; c < mldfi_colors(p); c++)
@@ -163,7 +137,7 @@ static void ends_of(const struct pixels *p, size_t c, float *low, float *high) {
     *high = most;
 }
 
-void mldfi_autocontrast(const struct pixels *p) {
+void mldfi_autocontrast(const struct kernels *kernels, const struct pixels *p) {
     struct tone tones[3];
     float least[3], most[3], per_white = (float)(1.0 / (double)mldfi_white(p->dtype));
     if (p->count == 0)
@@ -176,7 +150,7 @@ void mldfi_autocontrast(const struct pixels *p) {
         tones[c].a = most[c] > least[c] ? least[c] : 0.0f;
         tones[c].b = most[c] > least[c] ? (most[c] - least[c]) * per_white : 1.0f;
     }
-    mldfi_tone(p, tones, true);
+    mldfi_tone(kernels, p, tones, true);
 }
 
 /* The 8-bit value that stands for one of another type. */
@@ -194,46 +168,69 @@ static bool equal_table(const uint64_t count[256], uint64_t pixels, uint8_t tabl
     step = (pixels - count[lightest]) / 255;
     if (step == 0)
         return false;
-    for (int v = 0; v < 256; v++) {
-        uint64_t to = (below + step / 2) / step;
+    for (int v = 0; v < 256; v++) { /* divisions of 32 bits take half of the time */
+        uint64_t sum = below + step / 2, to = pixels <= UINT32_MAX / 2 ? (uint32_t)sum / (uint32_t)step : sum / step;
         table[v] = (uint8_t)(to > 255 ? 255 : to);
         below += count[v];
     }
     return true;
 }
 
-/* Two counts in turn, so that a value that comes twice does not wait for itself. */
-static void count_u8(const struct pixels *p, size_t c, uint32_t count[2][256]) {
+/* Of one colour: four counts in turn, so that a value that comes again does not wait for itself. */
+enum { COUNTS = 4 };
+static void count_u8(const struct pixels *p, size_t c, uint32_t count[COUNTS][256]) {
     const uint8_t *d = (const uint8_t *)p->data + c * p->plane;
-    size_t k = 0;
-    for (; k + 2 <= p->count; k += 2, d += 2 * p->step) {
-        count[0][d[0]]++;
-        count[1][d[p->step]]++;
-    }
-    if (k < p->count)
+    size_t k = 0, step = p->step;
+    for (; k + COUNTS <= p->count; k += COUNTS, d += COUNTS * step)
+        for (size_t j = 0; j < COUNTS; j++)
+            count[j][d[j * step]]++;
+    for (; k < p->count; k++, d += step)
         count[0][d[0]]++;
 }
 
-static void equalize_u8(const struct pixels *p) {
-    uint8_t table[3][256];
+/* Of RGB: eight pixels are three words, whose bytes belong to twelve counts, twice. */
+static void count_rgb8(const struct pixels *p, uint32_t count[3 * COUNTS][256]) {
+    const uint8_t *d = p->data;
+    size_t k = 0;
+    for (; k + 8 <= p->count; k += 8, d += 24) {
+        uint64_t v[3] = {mldfi_load_u64(d), mldfi_load_u64(d + 8), mldfi_load_u64(d + 16)};
+        /* Written out, so that it stays a number of additions. */
+#pragma GCC unroll 24
+        for (size_t j = 0; j < 24; j++)
+            count[j % (3 * COUNTS)][v[j / 8] >> 8 * (j % 8) & 255]++;
+    }
+    for (; k < p->count; k++, d += 3)
+        for (size_t c = 0; c < 3; c++)
+            count[c][d[c]]++;
+}
+
+/* The counts of colour c are apart by the number of colours. */
+static void equalize_u8(const struct kernels *kernels, const struct pixels *p) {
+    uint8_t table[3][256] = {{0}};
+    uint32_t part[3 * COUNTS][256] = {{0}};
+    bool together = p->channels == 3 && p->step == 3;
+    size_t apart = together ? 3 : 1;
+    if (together)
+        count_rgb8(p, part);
     for (size_t c = 0; c < mldfi_colors(p); c++) {
-        uint32_t half[2][256] = {{0}};
         uint64_t count[256];
-        count_u8(p, c, half);
+        uint32_t(*of)[256] = together ? part + c : part + c * COUNTS;
+        if (!together)
+            count_u8(p, c, of);
         for (int v = 0; v < 256; v++)
-            count[v] = (uint64_t)half[0][v] + half[1][v];
+            count[v] = (uint64_t)of[0][v] + of[apart][v] + of[2 * apart][v] + of[3 * apart][v];
         if (!equal_table(count, p->count, table[c]))
             for (int v = 0; v < 256; v++)
                 table[c][v] = (uint8_t)v;
     }
-    look_up_each(p, table);
+    kernels->byte_tables(p, table);
 }
 
-void mldfi_equalize(const struct pixels *p) {
+void mldfi_equalize(const struct kernels *kernels, const struct pixels *p) {
     float v[COLOR_BLOCK];
     uint8_t table[256];
     if (p->dtype == MLDF_U8 && p->count <= UINT32_MAX) {
-        equalize_u8(p);
+        equalize_u8(kernels, p);
         return;
     }
     for (size_t c = 0; c < mldfi_colors(p); c++) {

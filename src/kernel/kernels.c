@@ -9,37 +9,40 @@
 #include "kernel/jpeg.h"
 #include "kernel/variants.h"
 
-/* WIDE: whose passes for the other filters, whose widening, transforms of recordings and loops for JPEG. COLOR: whose loops over colours, for
- * blurring and for maps. The rest: passes in planes, or NULL twice. */
-#define TABLE(ISA, NUMBER, WIDE, COLOR, ...) \
-    static const struct kernels ISA = {NUMBER, \
-                                       #ISA, \
-                                       mldfi_down_##ISA, \
-                                       mldfi_across_##ISA, \
-                                       __VA_ARGS__, \
-                                       mldfi_across_words_##ISA, \
-                                       mldfi_color_words_##ISA, \
-                                       mldfi_wide_across_##WIDE, \
-                                       mldfi_wide_down_##WIDE, \
-                                       mldfi_finish_##ISA, \
-                                       mldfi_gray_##COLOR, \
-                                       mldfi_gray_mean_##COLOR, \
-                                       mldfi_blend_##COLOR, \
-                                       mldfi_saturate_##COLOR, \
-                                       mldfi_turn_hue_##COLOR, \
-                                       mldfi_sharpen_##COLOR, \
-                                       mldfi_blur_across_##COLOR, \
-                                       mldfi_blur_down_##COLOR, \
-                                       mldfi_warp_nearest_##COLOR, \
-                                       mldfi_warp_bilinear_##COLOR, \
-                                       mldfi_widen_##WIDE, \
-                                       &mldfi_fft_##WIDE, \
-                                       &mldfi_jpeg_##WIDE}
-TABLE(portable, ISA_PORTABLE, portable, portable, NULL, NULL);
+/* WIDE: whose passes for the other filters, whose widening, transforms of recordings and loops for JPEG. COLOR: whose loops over colours. FILTER: whose
+ * loops for blurring and for maps. TABLES: whose tables of bytes, and whether they come first. The rest: passes in planes, or NULL twice. */
+#define TABLE(NAME, ISA, NUMBER, WIDE, COLOR, FILTER, TABLES, FIRST, ...) \
+    static const struct kernels NAME = {NUMBER, \
+                                        #ISA, \
+                                        mldfi_down_##ISA, \
+                                        mldfi_across_##ISA, \
+                                        __VA_ARGS__, \
+                                        mldfi_across_words_##ISA, \
+                                        mldfi_color_words_##ISA, \
+                                        mldfi_wide_across_##WIDE, \
+                                        mldfi_wide_down_##WIDE, \
+                                        mldfi_finish_##ISA, \
+                                        mldfi_gray_##COLOR, \
+                                        mldfi_recolor_##COLOR, \
+                                        mldfi_byte_tables_##TABLES, \
+                                        FIRST, \
+                                        mldfi_sharpen_##COLOR, \
+                                        mldfi_blur_across_##FILTER, \
+                                        mldfi_blur_down_##FILTER, \
+                                        mldfi_warp_nearest_##FILTER, \
+                                        mldfi_warp_bilinear_##FILTER, \
+                                        mldfi_widen_##WIDE, \
+                                        &mldfi_fft_##WIDE, \
+                                        &mldfi_jpeg_##WIDE}
+TABLE(portable, portable, ISA_PORTABLE, portable, portable, portable, portable, true, NULL, NULL);
 #if defined(__x86_64__)
-TABLE(sse4, ISA_SSE4, portable, sse4, NULL, NULL);
-TABLE(avx2, ISA_AVX2, avx2, avx2, NULL, NULL);
-TABLE(avx512, ISA_AVX512, avx2, avx512, mldfi_down_planes_avx512, mldfi_across_planes_avx512);
+TABLE(sse4, sse4, ISA_SSE4, portable, sse4, sse4, portable, true, NULL, NULL);
+TABLE(avx2, avx2, ISA_AVX2, avx2, avx2, avx2, portable, false, NULL, NULL);
+TABLE(avx512, avx512, ISA_AVX512, avx2, avx512, avx512, portable, false, mldfi_down_planes_avx512,
+      mldfi_across_planes_avx512);
+/* The same where bytes can be looked up in registers (VBMI), with the same name: it gives the same bytes. */
+TABLE(avx512_vbmi, avx512, ISA_AVX512, avx2, avx512, avx512, avx512vbmi, true, mldfi_down_planes_avx512,
+      mldfi_across_planes_avx512);
 
 /* Not every compiler knows "f16c" as a name to ask for. */
 static bool has_f16c(void) {
@@ -52,7 +55,7 @@ static bool has_lzcnt(void) {
     return __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & 1u << 5);
 }
 #elif defined(__aarch64__)
-TABLE(neon, ISA_NEON, portable, portable, NULL, NULL);
+TABLE(neon, neon, ISA_NEON, portable, neon, portable, portable, true, NULL, NULL);
 #endif
 
 const struct kernels *mldfi_kernels(enum isa isa) {
@@ -68,7 +71,7 @@ const struct kernels *mldfi_kernels(enum isa isa) {
     case ISA_AVX512:
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-                   ? &avx512
+                   ? (__builtin_cpu_supports("avx512vbmi") ? &avx512_vbmi : &avx512)
                    : NULL;
 #elif defined(__aarch64__)
     case ISA_NEON:

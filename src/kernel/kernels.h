@@ -50,7 +50,8 @@ enum {
 
 struct resample_table; /* resample.h */
 struct resample_rows;
-struct pixels;       /* color.h */
+struct pixels; /* color.h */
+struct recolor;
 struct blur_line;    /* blur.h */
 struct warp;         /* warp.h */
 struct fft_kernels;  /* fft.h */
@@ -87,14 +88,11 @@ struct kernels {
     /* Colours (color.h). 0.2989 r + 0.587 g + 0.114 b into an image of the same type: into each of its colours; its own alpha is not touched.
      * Gray is copied. to may be p. */
     void (*gray)(const struct pixels *p, const struct pixels *to);
-    /* Mean of that gray, cut off before for integers. 0 for an empty image. */
-    float (*gray_mean)(const struct pixels *p);
-    /* v * a + b, held. a and b are finite. */
-    void (*blend)(const struct pixels *p, float a, float b);
-    /* v * ratio + gray * (1 - ratio). */
-    void (*saturate)(const struct pixels *p, double ratio);
-    /* Turns the hue by a part of the circle, -0.5..0.5. Back to integers as floor(v * (white + 0.999)). */
-    void (*turn_hue)(const struct pixels *p, double turn);
+    /* mldfi_recolor, which calls it. */
+    float (*recolor)(const struct pixels *p, const struct recolor *steps, size_t count, bool mean);
+    /* Each value of an image of 8 bits by its colour's table; alpha stays. */
+    void (*byte_tables)(const struct pixels *p, uint8_t table[3][256]);
+    bool tables_first; /* byte_tables is faster than one step of arithmetic */
     /* Sharpness: v + (1 - factor) * (smooth - v), smooth being the 3 x 3 mean with weight 5 in the middle, rounded for integers; the
      * outermost pixels stay. rows: memory for two rows of the image, aligned to its elements. */
     void (*sharpen)(const struct pixels *p, size_t width, double factor, void *rows);

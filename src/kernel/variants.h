@@ -14,10 +14,7 @@
     void mldfi_finish_##ISA(const struct finish_row *f, const uint8_t *in, size_t pixels, void *dst)
 #define COLOR_VARIANT(ISA) \
     void mldfi_gray_##ISA(const struct pixels *p, const struct pixels *to); \
-    float mldfi_gray_mean_##ISA(const struct pixels *p); \
-    void mldfi_blend_##ISA(const struct pixels *p, float a, float b); \
-    void mldfi_saturate_##ISA(const struct pixels *p, double ratio); \
-    void mldfi_turn_hue_##ISA(const struct pixels *p, double turn); \
+    float mldfi_recolor_##ISA(const struct pixels *p, const struct recolor *steps, size_t count, bool mean); \
     void mldfi_sharpen_##ISA(const struct pixels *p, size_t width, double factor, void *rows)
 #define FILTER_VARIANT(ISA) \
     void mldfi_blur_across_##ISA(const struct blur_line *l, size_t element); \
@@ -26,6 +23,7 @@
     void mldfi_warp_bilinear_##ISA(const struct warp *w)
 
 COLOR_VARIANT(portable);
+void mldfi_byte_tables_portable(const struct pixels *p, uint8_t table[3][256]);
 extern const struct fft_kernels mldfi_fft_portable, mldfi_fft_avx2; /* the second on x86-64 only */
 FILTER_VARIANT(portable);
 bool mldfi_widen_portable(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count);
@@ -40,6 +38,7 @@ COLOR_VARIANT(avx512);
 FILTER_VARIANT(sse4);
 FILTER_VARIANT(avx2);
 FILTER_VARIANT(avx512);
+void mldfi_byte_tables_avx512vbmi(const struct pixels *p, uint8_t table[3][256]);
 void mldfi_down_planes_avx512(const uint8_t *rows, size_t stride, const int16_t *weights, uint32_t taps, size_t pixels,
                               int16_t *out, size_t plane);
 void mldfi_across_planes_avx512(const struct tap_table *table, uint32_t planes, const int16_t *row, size_t plane,
@@ -50,6 +49,7 @@ void mldfi_wide_down_avx2(const struct resample_rows *rows, const int32_t *weigh
 bool mldfi_widen_avx2(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count);
 #elif defined(__aarch64__)
 KERNEL_VARIANT(neon);
+COLOR_VARIANT(neon);
 #endif
 
 #endif

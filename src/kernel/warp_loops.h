@@ -4,7 +4,8 @@
  * A row goes by blocks: places of its pixels in doubles; offsets of those that lie well inside, all others having -1; then runs of pixels that
  * have offsets, in straight loops, and the others one by one. Before the include:
  *     WARP_NAME(x)    the name of x for this set
- *     color_x86.h     for `join`; or not */
+ *     color_x86.h     for `join`; or not
+ *     WARP_PLACES     the file that finds places and offsets, in place of what is here */
 #include <string.h>
 
 #include "kernel/variants.h"
@@ -19,15 +20,30 @@ enum { OFFSET_UNSURE = -1, OFFSET_OUTSIDE = -2 }; /* to be looked at one by one;
 struct block {
     const struct warp_side *in, *out;
     size_t first, count, channels; /* `count` pixels from pixel `first` of `out` on */
+    size_t x, y;                   /* of the first */
+    const struct warp_map *map;
     const void *fill;
+    float error;               /* for WARP_PLACES: of places in floats */
     bool along;                /* the row may lie in the input as it is */
-    double u[BLOCK], v[BLOCK]; /* where they come from */
+    double u[BLOCK], v[BLOCK]; /* where they come from; a block has whole groups */
     int32_t offset[BLOCK];     /* of the pixel at (floor u, floor v), in elements; or: */
     float fx[BLOCK + FULL], fy[BLOCK + FULL];
 };
 
 /* ---- Places -------------------------------------------------------------------------------------------------------------- */
 
+/* Images too large for offsets of 31 bits have none. */
+static bool has_offsets(const struct block *b, size_t last) {
+    size_t row = b->in->width * b->in->step;
+    return last > 0 && b->in->width < 1 << 24 && b->in->height < 1 << 24 && row < 1 << 28 &&
+           b->in->height * row < (size_t)1 << 31;
+}
+
+#ifdef WARP_PLACES
+#include WARP_PLACES
+#endif
+
+#ifndef WARP_PLACES
 static void find_places(struct block *b, const struct warp_map *map, size_t x, size_t y) {
     const double *m = map->m;
     double first = (double)x + 0.5, row = (double)y + 0.5;
@@ -50,14 +66,13 @@ static void find_places(struct block *b, const struct warp_map *map, size_t x, s
 }
 
 /* Offsets of the pixels that lie in 0 .. width, 0 .. height (not included) and not behind `last`; fx, fy: how far behind the pixel's place.
- * Places that are `margin` away from there are outside. Images too large for offsets of 31 bits have none. */
+ * Places that are `margin` away from there are outside. */
 __attribute__((always_inline)) static inline void find_offsets(struct block *b, double width, double height,
                                                                double margin, size_t last) {
     size_t row = b->in->width * b->in->step;
     int32_t count = (int32_t)b->count, step = (int32_t)b->in->step, wide = (int32_t)row, most = (int32_t)last - 1;
     double u[BLOCK], v[BLOCK], shift = 0.5 * margin;
-    if (last == 0 || b->in->width >= 1 << 24 || b->in->height >= 1 << 24 || row >= 1 << 28 ||
-        b->in->height * row >= (size_t)1 << 31) {
+    if (!has_offsets(b, last)) {
         for (int32_t k = 0; k < count; k++)
             b->offset[k] = OFFSET_UNSURE;
         return;
@@ -80,23 +95,64 @@ __attribute__((always_inline)) static inline void find_offsets(struct block *b, 
     }
 }
 
+static void find_all(struct block *b, double width, double height, bool neighbours, size_t last) {
+    find_places(b, b->map, b->x, b->y);
+    if (neighbours) /* two copies of the loop */
+        find_offsets(b, width, height, 1, last);
+    else
+        find_offsets(b, width, height, 0, last);
+}
+#endif
+
 static void find_pixels(struct block *b, size_t last) {
-    find_offsets(b, (double)b->in->width, (double)b->in->height, 0, last);
+    find_all(b, (double)b->in->width, (double)b->in->height, false, last);
 }
 
 static void find_neighbours(struct block *b, size_t last) {
-    find_offsets(b, (double)b->in->width - 1, (double)b->in->height - 1, 1, last);
+    find_all(b, (double)b->in->width - 1, (double)b->in->height - 1, true, last);
 }
+
+/* FULL offsets are pixels of the image; FULL offsets are outside. */
+#ifdef COLOR_SPLIT
+static inline __m128i four_offsets(const int32_t *offset) {
+    return _mm_loadu_si128((const __m128i *)(const void *)offset);
+}
+
+static inline bool all_pixels(const int32_t *o) {
+    __m128i some = _mm_or_si128(four_offsets(o), four_offsets(o + 4));
+    some = _mm_or_si128(some, _mm_or_si128(four_offsets(o + 8), four_offsets(o + 12)));
+    return _mm_movemask_epi8(_mm_srai_epi32(some, 31)) == 0;
+}
+
+static inline bool all_outside(const int32_t *o) {
+    const __m128i outside = _mm_set1_epi32(OFFSET_OUTSIDE);
+    __m128i same =
+        _mm_and_si128(_mm_cmpeq_epi32(four_offsets(o), outside), _mm_cmpeq_epi32(four_offsets(o + 4), outside));
+    same = _mm_and_si128(same, _mm_cmpeq_epi32(four_offsets(o + 8), outside));
+    same = _mm_and_si128(same, _mm_cmpeq_epi32(four_offsets(o + 12), outside));
+    return _mm_movemask_epi8(same) == 0xffff;
+}
+#else
+static inline bool all_pixels(const int32_t *o) {
+    int32_t all = 0;
+    for (size_t i = 0; i < FULL; i++)
+        all |= o[i];
+    return all >= 0;
+}
+
+static inline bool all_outside(const int32_t *o) {
+    int32_t other = 0;
+    for (size_t i = 0; i < FULL; i++)
+        other |= o[i] ^ OFFSET_OUTSIDE;
+    return other == 0;
+}
+#endif
 
 /* How many pixels from k on have an offset, and how many are outside. */
 static size_t run_of(const struct block *b, size_t k) {
     size_t end = k;
-    for (int32_t all = 0; end + FULL <= b->count; end += FULL) {
-        for (size_t i = 0; i < FULL; i++)
-            all |= b->offset[end + i];
-        if (all < 0)
-            break;
-    }
+    while (end + FULL <= b->count && all_pixels(b->offset + end))
+        end += FULL;
     while (end < b->count && b->offset[end] >= 0)
         end++;
     return end - k;
@@ -104,6 +160,8 @@ static size_t run_of(const struct block *b, size_t k) {
 
 static size_t outside_of(const struct block *b, size_t k) {
     size_t end = k;
+    while (end + FULL <= b->count && all_outside(b->offset + end))
+        end += FULL;
     while (end < b->count && b->offset[end] == OFFSET_OUTSIDE)
         end++;
     return end - k;
@@ -133,14 +191,39 @@ static void copy_straight(const struct block *b, size_t k, size_t n, size_t elem
 static void copy_rgb8(const struct block *b, size_t k, size_t n) {
     const uint8_t *from = b->in->data;
     uint8_t *o = (uint8_t *)b->out->data + (b->first + k) * 3;
-    for (size_t i = 0; i + 1 < n; i++)
+    size_t i = 0;
+#ifdef COLOR_SPLIT
+    /* Four pixels in 16 bytes, of which the last four are written again. */
+    const __m128i close = _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
+    for (; i + 6 <= n; i += 4) {
+        int32_t pixel[4];
+        for (size_t j = 0; j < 4; j++)
+            memcpy(&pixel[j], from + b->offset[k + i + j], 4);
+        __m128i four = _mm_setr_epi32(pixel[0], pixel[1], pixel[2], pixel[3]);
+        _mm_storeu_si128((__m128i *)(void *)(o + 3 * i), _mm_shuffle_epi8(four, close));
+    }
+#endif
+    for (; i + 1 < n; i++)
         memcpy(o + 3 * i, from + b->offset[k + i], 4);
     memcpy(o + 3 * (n - 1), from + b->offset[k + n - 1], 3);
+}
+
+/* Bytes that are all the same. */
+static inline bool one_value(const void *bytes, size_t count) {
+    const uint8_t *b = bytes;
+    for (size_t i = 1; i < count; i++)
+        if (b[i] != b[0])
+            return false;
+    return true;
 }
 
 #define FILL(NAME, TYPE) \
     static void fill_##NAME(const struct block *b, size_t k, size_t n, const TYPE *fill) { \
         size_t step = b->out->step; \
+        if (n > 0 && sizeof(TYPE) == 1 && b->out->plane == 1 && step == b->channels && one_value(fill, step)) { \
+            memset((uint8_t *)b->out->data + (b->first + k) * step, *(const uint8_t *)fill, n * step); \
+            return; \
+        } \
         for (size_t c = 0; n > 0 && c < b->channels; c++) { \
             TYPE *o = (TYPE *)b->out->data + (b->first + k) * step + c * b->out->plane, v = fill[c]; \
             for (size_t i = 0; i < n; i++) \
@@ -284,6 +367,15 @@ BILINEAR(bilinear_u8, uint8_t, WHOLE)
 BILINEAR(bilinear_u16, uint16_t, WHOLE)
 BILINEAR(bilinear_f32, float, REAL)
 
+#ifdef COLOR_SPLIT
+/* 8 bytes and 8 bytes into one store. */
+static inline void pair_of(const uint8_t *one, const uint8_t *two, uint32_t *out) {
+    __m128i low = _mm_loadl_epi64((const __m128i *)(const void *)one);
+    __m128i high = _mm_loadl_epi64((const __m128i *)(const void *)two);
+    _mm_storeu_si128((__m128i *)(void *)out, _mm_unpacklo_epi64(low, high));
+}
+#endif
+
 /* Two pixels of 8-bit RGB beside each other, as two words of which the second's upper half is not theirs: r g b r | g b . . */
 #define BYTE(word, k) (float)(int32_t)(((word) >> (8 * (k))) & 255)
 static void some_rgb8(const struct block *b, size_t k, size_t n) {
@@ -293,22 +385,29 @@ static void some_rgb8(const struct block *b, size_t k, size_t n) {
     const uint8_t *from = b->in->data, *low = from + b->in->width * 3;
     const float *fx = b->fx + k, *fy = b->fy + k;
     size_t full = (n + FULL - 1) / FULL * FULL;
-    for (size_t i = 0; i < n; i++) {
+    size_t i = 0;
+#ifdef COLOR_SPLIT
+    for (; i + 2 <= n; i += 2) {
+        pair_of(from + b->offset[k + i], from + b->offset[k + i + 1], above + 2 * i);
+        pair_of(low + b->offset[k + i], low + b->offset[k + i + 1], below + 2 * i);
+    }
+#endif
+    for (; i < n; i++) {
         memcpy(above + 2 * i, from + b->offset[k + i], 8);
         memcpy(below + 2 * i, low + b->offset[k + i], 8);
     }
     memset(above + 2 * n, 0, (full - n) * 8);
     memset(below + 2 * n, 0, (full - n) * 8);
-    for (size_t i = 0; i < full; i++) {
+    for (i = 0; i < full; i++) {
         uint32_t a = above[2 * i], c = above[2 * i + 1], d = below[2 * i], e = below[2 * i + 1];
         value[0][i] = WHOLE(int32_t, between(BYTE(a, 0), BYTE(a, 3), BYTE(d, 0), BYTE(d, 3), fx[i], fy[i]));
         value[1][i] = WHOLE(int32_t, between(BYTE(a, 1), BYTE(c, 0), BYTE(d, 1), BYTE(e, 0), fx[i], fy[i]));
         value[2][i] = WHOLE(int32_t, between(BYTE(a, 2), BYTE(c, 1), BYTE(d, 2), BYTE(e, 1), fx[i], fy[i]));
     }
     for (size_t c = 0; c < 3; c++)
-        for (size_t i = 0; i < full; i++)
+        for (i = 0; i < full; i++)
             color[c][i] = (uint8_t)value[c][i];
-    size_t i = 0;
+    i = 0;
 #ifdef COLOR_SPLIT
     for (; i + 16 <= n; i += 16)
         join(color[0] + i, color[1] + i, color[2] + i, o + 3 * i);
@@ -355,14 +454,18 @@ static void blocks_f32(struct block *b) {
 /* ---- Rows ----------------------------------------------------------------------------------------------------------------------- */
 
 static void each_block(const struct warp *w, void (*run)(struct block *b)) {
-    struct block b = {.in = w->in, .out = w->out, .channels = w->channels, .fill = w->fill};
+    struct block b = {.in = w->in, .out = w->out, .channels = w->channels, .map = w->map, .fill = w->fill};
     const double *m = w->map->m;
     b.along = !w->map->perspective && m[0] >= 1 && m[0] <= 1 && m[3] >= 0 && m[3] <= 0;
+#ifdef WARP_PLACES
+    b.error = rough_error(&b);
+#endif
     for (size_t y = 0; y < b.out->height; y++)
         for (size_t x = 0; x < b.out->width; x += BLOCK) {
             b.first = y * b.out->width + x;
             b.count = b.out->width - x < BLOCK ? b.out->width - x : BLOCK;
-            find_places(&b, w->map, x, y);
+            b.x = x;
+            b.y = y;
             run(&b);
         }
 }

@@ -22,49 +22,76 @@ static mldf_status sharpen(const struct pixels *p, size_t width, double factor, 
     return s;
 }
 
+static struct recolor recolor_of(const struct color_step *step, float mean) {
+    float value = (float)step->value;
+    switch (step->change) {
+    case CHANGE_CONTRAST: /* with one value for the whole image */
+        return (struct recolor){RECOLOR_BLEND, value, mean * (float)(1.0 - step->value)};
+    case CHANGE_SATURATION:
+        return mldfi_saturation(step->value);
+    case CHANGE_HUE:
+        return (struct recolor){RECOLOR_HUE, value, 0};
+    case CHANGE_GRAY:
+        return (struct recolor){RECOLOR_GRAY, 0, 0};
+    default:
+        return (struct recolor){RECOLOR_BLEND, value, 0};
+    }
+}
+
+void mldfi_color_changes(const struct color_step *steps, size_t count, const struct tensor *image,
+                         struct op_work *work) {
+    struct pixels p = mldfi_pixels(image);
+    struct recolor run[COLOR_STEPS_MOST];
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        float mean = 0;
+        if (steps[i].change == CHANGE_CONTRAST) { /* what came before has to be done, for its mean gray */
+            mean = mldfi_recolor(work->kernels, &p, run, n, true);
+            n = 0;
+        }
+        run[n++] = recolor_of(&steps[i], mean);
+        if (n == COLOR_STEPS_MOST || i + 1 == count) {
+            (void)mldfi_recolor(work->kernels, &p, run, n, false);
+            n = 0;
+        }
+    }
+}
+
 mldf_status mldfi_color_change(color_change change, double value, const struct tensor *image, struct op_work *work,
                                mldf_error *err) {
     struct pixels p = mldfi_pixels(image);
     struct tone tone = {TONE_SOLARIZE, (float)value, 0};
     switch (change) {
     case CHANGE_BRIGHTNESS:
-        work->kernels->blend(&p, (float)value, 0);
-        break;
-    case CHANGE_CONTRAST: /* with one value for the whole image */
-        work->kernels->blend(&p, (float)value, work->kernels->gray_mean(&p) * (float)(1.0 - value));
-        break;
+    case CHANGE_CONTRAST:
     case CHANGE_SATURATION:
-        work->kernels->saturate(&p, value);
-        break;
     case CHANGE_HUE:
-        work->kernels->turn_hue(&p, value);
+    case CHANGE_GRAY:
+        mldfi_color_changes(&(struct color_step){change, value}, 1, image, work);
         break;
     case CHANGE_SHARPNESS:
         return sharpen(&p, (size_t)mldfi_tensor_width(image), value, work, err);
     case CHANGE_INVERT:
         tone.a = -INFINITY;
-        mldfi_tone(&p, &tone, false);
+        mldfi_tone(work->kernels, &p, &tone, false);
         break;
     case CHANGE_SOLARIZE:
-        mldfi_tone(&p, &tone, false);
+        mldfi_tone(work->kernels, &p, &tone, false);
         break;
     case CHANGE_POSTERIZE:
         tone.kind = TONE_POSTERIZE;
-        mldfi_tone(&p, &tone, false);
+        mldfi_tone(work->kernels, &p, &tone, false);
         break;
     case CHANGE_GAMMA:
         tone.kind = TONE_GAMMA;
         tone.b = 1;
-        mldfi_tone(&p, &tone, false);
-        break;
-    case CHANGE_GRAY:
-        work->kernels->gray(&p, &p);
+        mldfi_tone(work->kernels, &p, &tone, false);
         break;
     case CHANGE_AUTOCONTRAST:
-        mldfi_autocontrast(&p);
+        mldfi_autocontrast(work->kernels, &p);
         break;
     case CHANGE_EQUALIZE:
-        mldfi_equalize(&p);
+        mldfi_equalize(work->kernels, &p);
         break;
     case CHANGE_NONE:
     default:

@@ -275,14 +275,18 @@ static mldf_status jitter_run(const struct op *op, const void *draw, const struc
                               struct op_work *work, mldf_error *err) {
     const struct jitter *j = op->state;
     const struct jitter_draw *d = draw;
+    (void)err;
     mldf_status s = mldfi_op_copy(in, out);
     if (mldfi_edge_carried(&op->in) || !d->on)
         return s;
-    for (uint32_t k = 0; k < JITTERS && !s; k++) {
+    struct color_step steps[JITTERS];
+    size_t count = 0;
+    for (uint32_t k = 0; k < JITTERS; k++) {
         uint8_t which = d->order[k];
         if (j->on[which])
-            s = mldfi_color_change(jitter_changes[which], d->value[which], out, work, err);
+            steps[count++] = (struct color_step){jitter_changes[which], d->value[which]};
     }
+    mldfi_color_changes(steps, count, out, work);
     return s;
 }
 

@@ -22,6 +22,14 @@ typedef enum color_change {
 } color_change;
 
 struct pixels mldfi_pixels(const struct tensor *image);
+enum { COLOR_STEPS_MOST = 8 };
+struct color_step {
+    color_change change; /* BRIGHTNESS, CONTRAST, SATURATION, HUE, GRAY */
+    double value;
+};
+/* One after the other, in as few passes over the image as there are: one, and one for each contrast. */
+void mldfi_color_changes(const struct color_step *steps, size_t count, const struct tensor *image,
+                         struct op_work *work);
 /* In place. The image is one that mldfi_color_infer lets pass. Uses work->scratch[0]. */
 mldf_status mldfi_color_change(color_change change, double value, const struct tensor *image, struct op_work *work,
                                mldf_error *err);

@@ -13,6 +13,7 @@
 
 #include "os/file.h"
 #include "reader/reader.h"
+#include "tool/recode.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -71,6 +72,8 @@ static mldf_status get_value(const struct convert *c, const struct convert_batch
     /* JSON of no bytes is how a 1.0 file says that there is no value. */
     if (status == MLDF_OK && value->bytes == 0 && mldf_schema_field(c->schema, i)->type_id == MLDF_JSON)
         value->kind = MLDF_KIND_NULL;
+    if (status == MLDF_OK && c->options.encode)
+        status = mldfi_recode_value(c->options.encode, b->reader, sample, c->from[i], &s->scratch[i], value, err);
     return status;
 }
 

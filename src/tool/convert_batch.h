@@ -21,8 +21,9 @@ struct convert_run {
 struct convert {
     mldf_convert_options options;
     struct sources sources;
-    size_t *chosen;      /* fields of the common schema, in order */
-    mldf_schema *schema; /* of those */
+    size_t *chosen;       /* fields of the common schema, in order */
+    mldf_schema *schema;  /* of those */
+    mldf_schema *recoded; /* the same for the sink, when images are encoded otherwise; or NULL */
     size_t count;
     struct sample_sink *sink;
     struct input_watch watch;

@@ -10,6 +10,7 @@
 #include "tool/copy_samples.h"
 #include "tool/derive.h"
 #include "tool/pack.h"
+#include "tool/recode.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/options.h"
@@ -42,6 +43,8 @@ static mldf_status check_format_options(const mldf_convert_options *o, const cha
         what = "card";
     else if (o->writer->no_checksums)
         what = "checksums to leave out";
+    else if (o->encode)
+        what = "encoding of images";
     else if (o->writer->page_size && strcmp(format, "beton") != 0)
         what = "pages";
     return what ? mldfi_fail(err, MLDF_E_ARGUMENT, "%s has no %s: MLDF files have", format, what) : MLDF_OK;
@@ -91,7 +94,7 @@ static mldf_status open_sink(struct convert *c, const char *format, const char *
     struct sink_options sink = {
         .format = format,
         .path = out,
-        .schema = c->schema,
+        .schema = c->recoded ? c->recoded : c->schema,
         .count = o->skip_bad_samples ? MLDF_NONE : c->sources.samples,
         .writer = &writer,
         .card = c->sources.has_card ? (const char *)c->sources.card.data : NULL,
@@ -142,6 +145,7 @@ static void free_convert(struct convert *c) {
     mldfi_convert_end(c);
     free(c->chosen);
     mldf_schema_free(c->schema);
+    mldf_schema_free(c->recoded);
     mldfi_sources_close(&c->sources);
 }
 
@@ -172,6 +176,8 @@ mldf_status mldf_convert(const char *const *sources, size_t source_count, const 
     status = choose_format(out, c.options.format, &format, err);
     if (status >= 0)
         status = check_format_options(&c.options, format, err);
+    if (status >= 0)
+        status = mldfi_recode_check(c.options.encode, c.options.fast_limit, err);
     if (status >= 0 && strcmp(out, "-") != 0)
         status = mldfi_target_check(out, writing.overwrite, err);
     if (status >= 0)
@@ -180,6 +186,9 @@ mldf_status mldf_convert(const char *const *sources, size_t source_count, const 
         status = choose_fields(&c, err);
     if (status >= 0)
         status = make_schema(&c, err);
+    if (status >= 0 && c.options.encode)
+        status = mldfi_recode_schema(c.schema, c.options.writer->context, c.options.encode, c.options.fast_limit,
+                                     &c.recoded, err);
     if (status >= 0)
         status = open_sink(&c, format, out, err);
     if (status >= 0 && (status = mldfi_convert_begin(&c, err)) < 0)

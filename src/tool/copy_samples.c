@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/recode.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
@@ -119,6 +120,8 @@ mldf_status mldfi_copier_load(struct copier *c, uint64_t sample, uint64_t *bytes
         if (c->is_json[i] && c->values[i].bytes == 0)
             c->values[i].kind = MLDF_KIND_NULL;
         *bytes += stored_bytes(field, &c->values[i]) + field->record_bytes;
+        if (c->encode)
+            status = mldfi_recode_value(c->encode, c->reader, sample, c->from[i], &c->scratch[i], &c->values[i], err);
     }
     c->key = NULL;
     c->key_bytes = 0;
@@ -132,15 +135,17 @@ mldf_status mldfi_copier_store(struct copier *c, mldf_error *err) {
     return mldf_writer_append(c->writer, c->values, c->count, c->key, c->key_bytes, err);
 }
 
-mldf_status mldfi_copy_samples(const mldf_reader *reader, mldf_writer *writer, bool keys, struct input_watch *watch,
-                               mldf_error *err) {
+mldf_status mldfi_copy_samples_as(const mldf_reader *reader, mldf_writer *writer, bool keys,
+                                  const struct recoding *recoding, struct input_watch *watch, mldf_error *err) {
     struct copier c;
     uint64_t samples = mldf_reader_sample_count(reader), bytes;
-    mldf_status status = mldfi_copier_begin(&c, reader, mldf_writer_schema(writer), keys, err);
+    const mldf_schema *schema = recoding->encode ? recoding->schema : mldf_writer_schema(writer);
+    mldf_status status = mldfi_copier_begin(&c, reader, schema, keys, err);
     if (status < 0)
         return status;
     c.writer = writer;
-    status = mldfi_match_no_other(mldf_reader_schema(reader), mldf_writer_schema(writer), err);
+    c.encode = recoding->encode;
+    status = mldfi_match_no_other(mldf_reader_schema(reader), schema, err);
     for (uint64_t i = 0; status == MLDF_OK && i < samples; i++) {
         status = mldfi_copier_load(&c, i, &bytes, err);
         if (status == MLDF_OK)
@@ -152,4 +157,9 @@ mldf_status mldfi_copy_samples(const mldf_reader *reader, mldf_writer *writer, b
     }
     mldfi_copier_end(&c);
     return status;
+}
+
+mldf_status mldfi_copy_samples(const mldf_reader *reader, mldf_writer *writer, bool keys, struct input_watch *watch,
+                               mldf_error *err) {
+    return mldfi_copy_samples_as(reader, writer, keys, &(struct recoding){NULL, NULL}, watch, err);
 }

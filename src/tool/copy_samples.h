@@ -11,6 +11,7 @@ struct copier {
     const mldf_reader *reader;
     mldf_writer *writer;
     bool keys;
+    const char *encode; /* recode.h; NULL: values are copied */
     size_t count;
     size_t *from; /* the reader's field for each of the writer's; SIZE_MAX: null */
     bool *is_json;
@@ -38,6 +39,14 @@ mldf_status mldfi_copier_load(struct copier *copier, uint64_t sample, uint64_t *
 mldf_status mldfi_copier_store(struct copier *copier, mldf_error *err);
 void mldfi_copier_end(struct copier *copier);
 
+/* What a file is written again as. The writer's schema is then that of recode.h, `schema` the one it was made from. */
+struct recoding {
+    const char *encode; /* NULL: values are copied */
+    const mldf_schema *schema;
+};
+/* The next function with values made again. */
+mldf_status mldfi_copy_samples_as(const mldf_reader *reader, mldf_writer *writer, bool keys,
+                                  const struct recoding *recoding, struct input_watch *watch, mldf_error *err);
 /* Every sample of the reader, in order; the reader must have no field that the writer has not (MLDF_E_SCHEMA). */
 mldf_status mldfi_copy_samples(const mldf_reader *reader, mldf_writer *writer, bool keys, struct input_watch *watch,
                                mldf_error *err);
@@ -48,5 +57,8 @@ mldf_status mldfi_copy_field(const mldf_reader *reader, size_t index, uint16_t f
                              mldf_error *err);
 /* The same from a schema of our own. */
 mldf_status mldfi_schema_take(const mldf_schema *from, size_t index, mldf_schema *schema, mldf_error *err);
+/* The same with other arguments. */
+mldf_status mldfi_schema_take_with(const mldf_schema *from, size_t index, const char *arguments, mldf_schema *schema,
+                                   mldf_error *err);
 
 #endif

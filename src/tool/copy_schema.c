@@ -53,6 +53,11 @@ mldf_status mldfi_schema_take(const mldf_schema *from, size_t index, mldf_schema
     return add(from, index, 0, mldf_schema_field(from, index)->arguments, schema, err);
 }
 
+mldf_status mldfi_schema_take_with(const mldf_schema *from, size_t index, const char *arguments, mldf_schema *schema,
+                                   mldf_error *err) {
+    return add(from, index, 0, arguments, schema, err);
+}
+
 mldf_status mldfi_copy_field(const mldf_reader *reader, size_t index, uint16_t flags, mldf_schema *schema,
                              mldf_error *err) {
     const mldf_field *field = mldf_schema_field(mldf_reader_schema(reader), index);

@@ -13,6 +13,7 @@
 #include "tool/derive.h"
 #include "tool/pack.h"
 #include "tool/plan_tokens.h"
+#include "tool/recode.h"
 #include "util/error.h"
 #include "util/options.h"
 
@@ -46,15 +47,15 @@ static void keep_page_size(const mldf_reader *reader, mldf_writer_options *write
 
 /* lock: the file that is to be replaced, or none. */
 static mldf_status write_all(const mldf_reader *reader, const char *out, const mldf_schema *schema,
-                             const struct os_file *lock, const mldf_writer_options *options, mldf_pack_result *result,
-                             mldf_error *err) {
+                             const struct recoding *recoding, const struct os_file *lock,
+                             const mldf_writer_options *options, mldf_pack_result *result, mldf_error *err) {
     mldf_writer *writer;
     struct input_watch watch;
     mldfi_watch_begin(&watch, options, "repack", mldf_reader_sample_count(reader));
     mldf_status status = mldf_writer_open(out, schema, options, &writer, err);
     if (status < 0)
         return status;
-    status = mldfi_copy_samples(reader, writer, mldf_reader_has_keys(reader), &watch, err);
+    status = mldfi_copy_samples_as(reader, writer, mldf_reader_has_keys(reader), recoding, &watch, err);
     if (status >= 0 && !options->skip_bad_samples)
         status = mldfi_keep_plans(reader, writer, err);
     else if (status >= 0)
@@ -78,7 +79,7 @@ static mldf_status repack_open(const char *path, const char *out, const struct o
     mldf_reader_options reading = MLDF_READER_OPTIONS_INIT;
     mldf_writer_options writing = *options->writer;
     mldf_reader *reader;
-    mldf_schema *schema = NULL;
+    mldf_schema *schema = NULL, *recoded = NULL;
     mldf_buffer card = MLDF_BUFFER_INIT;
     reading.context = writing.context;
     reading.secret = options->source_secret;
@@ -98,11 +99,15 @@ static mldf_status repack_open(const char *path, const char *out, const struct o
         status = make_schema(reader, options, &schema, err);
     if (status == MLDF_OK)
         status = mldfi_derive_options(reader, schema, &writing, &card, err);
+    if (status == MLDF_OK && options->encode)
+        status = mldfi_recode_schema(schema, writing.context, options->encode, options->fast_limit, &recoded, err);
     if (status == MLDF_OK)
-        status = write_all(reader, out ? out : path, schema, lock, &writing, result, err);
+        status = write_all(reader, out ? out : path, recoded ? recoded : schema,
+                           &(struct recoding){options->encode, schema}, lock, &writing, result, err);
     if (status >= 0)
         tell_left_out(reader, path, writing.context);
     mldf_schema_free(schema);
+    mldf_schema_free(recoded);
     mldf_buffer_free(&card);
     mldf_reader_close(reader);
     return status;
@@ -122,7 +127,8 @@ mldf_status mldf_repack(const char *path, const char *out, const mldf_repack_opt
         status = mldfi_take_writer(&writing, &own.writer, result, err);
     if (status < 0)
         return status;
-    if (out && (status = mldfi_check_mldf_name(out, err)) < 0)
+    if ((status = mldfi_recode_check(options->encode, options->fast_limit, err)) < 0 ||
+        (out && (status = mldfi_check_mldf_name(out, err)) < 0))
         return status;
     char *real = NULL;
     if (!out) {

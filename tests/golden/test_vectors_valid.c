@@ -149,6 +149,8 @@ static bool value_is(const mldf_field *field, const struct json *json, uint32_t 
     case MLDF_IMAGE:
     case MLDF_AUDIO_WAVEFORM:
     case MLDF_AUDIO_COMPRESSED:
+    case MLDF_VIDEO_FRAMES:
+    case MLDF_VIDEO_COMPRESSED:
     case MLDF_TEXT_TOKENIZED:
         return bytes_are(json, at, value->data, value->bytes) &&
                record_is(json, at, value->record, value->record_bytes);

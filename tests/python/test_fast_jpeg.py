@@ -7,6 +7,7 @@ import os
 import subprocess
 import tarfile
 import sys
+import tarfile
 import warnings
 from pathlib import Path
 
@@ -108,6 +109,94 @@ def test_diff_and_verify(pair):
     found = run("diff", pair[0], pair[1], code=1).stdout.decode()
     assert found.count("\n") == 1 and "fast-jpeg" in found  # the arguments alone
     run("verify", "--deep", pair[1])
+
+
+# ---- files that are written again ----
+
+
+@pytest.fixture(scope="module")
+def mixed(photos, tmp_path_factory):
+    """JPEGs of all kinds, some that stay as they are, other images, a null, keys, and a field beside."""
+    path = tmp_path_factory.mktemp("mixed") / "mixed.mldf"
+    png = io.BytesIO()
+    photo(40, 30).save(png, "PNG")
+    rgb = photo(90, 60)
+    values = [*photos.values(), jpeg(rgb, progressive=True), jpeg(rgb.convert("CMYK")), png.getvalue(), np.asarray(rgb), None]
+    schema = {"image": mldf.Image(nullable=True, max_resolution=65535), "label": mldf.Int()}
+    with mldf.Writer(path, schema) as writer:
+        for i, value in enumerate(values):
+            writer.append({"image": value, "label": i}, key=f"k{i}")
+    return path
+
+
+def modes(path):
+    return [None if v is None else v.record[17] for v in stored(path)]
+
+
+@pytest.mark.filterwarnings("ignore:field image. 2 of")  # progressive and CMYK
+@pytest.mark.parametrize("way", ["repack", "convert", "mldf repack", "mldf convert"])
+def test_written_again_and_back(mixed, photos, tmp_path, way):
+    fast, back = tmp_path / "fast.mldf", tmp_path / "back.mldf"
+    tool = {"repack": mldf.repack, "convert": mldf.convert}.get(way)
+    for source, out, how in ((mixed, fast, "fast-jpeg"), (fast, back, "jpeg-original")):
+        limit = 100 if how == "fast-jpeg" else None
+        if tool:
+            tool(source, out, encode=how, fast_limit=limit)
+        else:
+            run(way.split()[1], source, "-o", out, "--encode", how, *(["--fast-limit", limit] if limit else []), "-j", 2)
+    before = modes(mixed)
+    wanted = [7] * len(photos) + before[len(photos) :]
+    assert modes(fast) == wanted and modes(back) == before and 7 not in before
+    assert [v and v.data for v in stored(back)] == [v and v.data for v in stored(mixed)]
+    run("verify", "--deep", fast)
+    with mldf.open(mixed) as a, mldf.open(fast) as b, mldf.open(back) as c:
+        assert list(a.keys) == list(b.keys) == list(c.keys) and [b[i, "label"] for i in range(len(b))] == list(range(len(b)))
+        for i in range(len(photos)):
+            assert bytes(a.raw(i, "image")) == bytes(b.raw(i, "image")) == bytes(c.raw(i, "image"))
+            assert bytes(b.raw(i, "image", stored=True)) == stored(fast)[i].data != bytes(a.raw(i, "image", stored=True))
+        assert b.schema["image"].arguments["encode"] == "fast-jpeg"
+        assert "max_resolution" not in b.schema["image"].arguments and "encode" not in c.schema["image"].arguments
+
+
+def test_written_again_in_place_and_refused(photos, tmp_path):
+    path = tmp_path / "a.mldf"
+    with mldf.Writer(path, {"image": mldf.Image(icc="card"), "other": mldf.Image(stored="png", nullable=True)}) as writer:
+        writer.append({"image": photos["s2q75"], "other": None})
+    run("repack", path, "--encode", "fast-jpeg")
+    assert modes(path) == [7]
+    with mldf.open(path) as ds:
+        assert ds.schema["image"].arguments == {"encode": "fast-jpeg", "icc": "card"} and not ds.schema["other"].arguments
+    run("repack", path, "--encode", "jpeg-original")
+    assert modes(path) == [1] and stored(path)[0].data == photos["s2q75"]
+    for arguments in (["--encode", "jpeg"], ["--fast-limit", "2"], ["--encode", "jpeg-original", "--fast-limit", "2"],
+                      ["--encode", "fast-jpeg", "--fast-limit", "0"]):
+        run("repack", path, *arguments, code=2)
+    run("convert", path, "-o", tmp_path / "a.tar", "--fields", "image", "--encode", "fast-jpeg", code=2)
+    with pytest.raises(mldf.Error, match="neither fast-jpeg nor jpeg-original"):
+        mldf.repack(path, encode="raw")
+    with pytest.raises(mldf.Error, match="fast_limit"):
+        mldf.repack(path, fast_limit=2)
+
+
+def test_a_tar_becomes_fast(photos, tmp_path):
+    with mldf.Writer(tmp_path / "a.mldf", {"image": mldf.Image()}) as writer:
+        for data in photos.values():
+            writer.append({"image": data})
+    run("convert", tmp_path / "a.mldf", "-o", tmp_path / "a.tar")
+    run("convert", tmp_path / "a.tar", "-o", tmp_path / "b.mldf", "--encode", "fast-jpeg", "--fast-limit", 100)
+    f = reference_reader.read(tmp_path / "b.mldf")
+    with mldf.open(tmp_path / "b.mldf") as ds:
+        name = next(n for n in ds.schema if ds.schema[n].type.startswith("image"))
+    assert all(f.value(i, name).record[17] == 7 for i in range(f.num_samples))
+    run("convert", tmp_path / "b.mldf", "-o", tmp_path / "b.tar")
+    found = []
+    for archive in ("a.tar", "b.tar"):
+        with tarfile.open(tmp_path / archive) as tar:
+            found.append([tar.extractfile(m).read() for m in tar if m.name.endswith((".jpg", ".jpeg"))])
+    assert found[0] == found[1] == list(photos.values())
+
+
+# ---- batches ----
 
 
 class FastFolder(net_data.Folder):

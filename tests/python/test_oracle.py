@@ -33,7 +33,7 @@ needs_command = pytest.mark.skipif(not COMMAND, reason="MLDF does not name the c
 ROUNDS = int(os.environ.get("MLDF_ORACLE_ROUNDS", "150"))
 KEYS = {e["file"]: e for e in json.loads((VALID / "manifest.json").read_text())}
 FILES = ["hello", "int", "inline", "nulls", "keys_wrap", "card", "long_arguments", "unknown_types", "zstd_dictionary", "zstd",
-         "encrypted_key", "no_checksums", "appended", "streamed", "torn_header", "unknown_sections", "ndarray_shapes", "row_gaps", "images", "recordings", "packets", "videos", "tokens", "features",
+         "encrypted_key", "no_checksums", "appended", "streamed", "torn_header", "unknown_sections", "ndarray_shapes", "row_gaps", "images", "recordings", "packets", "videos", "video_packets", "tokens", "features",
          "pack_plans"]
 
 
@@ -456,6 +456,15 @@ def test_command_shows_the_samples_of_the_vector(tmp_path, entry):
                 samples, rate, channels, bits, codec = struct.unpack_from("<QIHBB", bytes.fromhex(expected.pop("record")), 16)
                 expected |= {"samples": samples, "rate": rate, "channels": channels, "bits": bits,
                              "codec": {0: "pcm", 1: "flac", 16: "float", 17: "alaw", 18: "mulaw"}[codec]}
+            elif expected and field.known and field.type_id == reader.FRAMES:
+                frames, height, width, num, den = struct.unpack_from("<IHHII", bytes.fromhex(expected.pop("record")), 16)
+                expected |= {"frames": frames, "height": height, "width": width, "channels": field.arguments.get("channels", 3), "fps": [num, den]}
+            elif expected and field.known and field.type_id == reader.VIDEO:
+                record = bytes.fromhex(expected.pop("record"))
+                frames, keys, width, height, num, den, _, _, _, duration = struct.unpack_from("<IIHHIIBBHQ", record, 16)
+                samples, _, rate, channels, _, _ = struct.unpack_from("<QQIHBB", record, 48)
+                expected |= {"frames": frames, "keys": keys, "height": height, "width": width, "fps": [num, den], "seconds": duration / 1e6, "codec": "mjpeg"}
+                expected |= {"sound": {"samples": samples, "rate": rate, "channels": channels, "codec": "flac"}} if rate else {}
             assert shown == expected, where
 
 

@@ -120,7 +120,7 @@ def test_without_the_module_one_line_says_what_is_missing(packed, tmp_path):
     package = pathlib.Path(mldf.__file__).parent
     copy = tmp_path / "site" / "mldf"
     shutil.copytree(package, copy, ignore=shutil.ignore_patterns("lib", "bin"))
-    program = "import mldf, sys\nmldf.open(sys.argv[1])[0].audio"
+    program = "import mldf, numpy, sys\nnumpy.asarray(mldf.open(sys.argv[1])[0].audio)"
     done = subprocess.run(
         [sys.executable, "-c", program, packed["plain"][2]],
         capture_output=True,

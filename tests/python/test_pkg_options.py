@@ -54,6 +54,8 @@ OF_COMMAND = {
     ("pack", "--key"): "encrypt_key",
     ("pack", "--passphrase-file"): "encrypt_passphrase",
     ("convert", "--from"): "source_format",
+    **{(c, "--encode"): "encode" for c in ("convert", "repack")},
+    **{(c, "--fast-limit"): "fast_limit" for c in ("convert", "repack")},
     ("bench", "-p"): "pipelines",
     ("bench", "--pipeline"): "pipelines",
     ("bench", "--in-flight"): "batches_ahead",

@@ -46,12 +46,13 @@ static void fill(const struct image_case *c, void *data) {
 
 /* All changes, one after the other; NaNs differ in their bits. */
 static void change(const struct kernels *k, const struct pixels *p, double value, float *mean) {
-    *mean = k->gray_mean(p);
-    k->blend(p, (float)value, *mean * (float)(1.0 - value));
-    k->saturate(p, value);
-    k->turn_hue(p, value * 0.25);
-    if (value > 1)
-        k->gray(p, p);
+    *mean = mldfi_recolor(k, p, NULL, 0, true);
+    struct recolor steps[] = {{RECOLOR_BLEND, (float)value, *mean * (float)(1.0 - value)},
+                              mldfi_saturation(value),
+                              {RECOLOR_HUE, (float)(value > 2 ? 0.5 : value * 0.25), 0},
+                              {RECOLOR_GRAY, 0, 0}};
+    (void)mldfi_recolor(k, p, steps, 1, false);
+    (void)mldfi_recolor(k, p, steps + 1, value > 1 ? 3 : 2, false);
 }
 
 static void same_floats(const float *want, const float *got, size_t count, const char *isa) {
@@ -98,6 +99,61 @@ static void every_instruction_set_gives_the_same_colours(void) {
                 for (int planar = 0; planar < 2; planar++)
                     for (size_t v = 0; v < sizeof values / sizeof values[0]; v++)
                         check_case(&(struct image_case){dtypes[d], counts[n], channels, planar}, values[v]);
+}
+
+/* Several steps in one pass give what a pass for each gives, also their mean, also where an image ends inside a group; every colour of 8 bits with
+ * five bits each is among them. */
+static void steps_together_are_steps_in_turn(void) {
+    enum { COLOURS = 32 * 32 * 32 };
+    static uint8_t one[COLOURS * 3], all[COLOURS * 3];
+    static const size_t cut[] = {0, 1, 7, 13};
+    struct recolor steps[] = {{RECOLOR_BLEND, 1.3f, -20}, mldfi_saturation(1.6), {RECOLOR_HUE, -0.37f, 0},
+                              mldfi_saturation(0.4),      {RECOLOR_GRAY, 0, 0},  {RECOLOR_BLEND, 0.7f, 30}};
+    enum { STEPS = sizeof steps / sizeof steps[0] };
+    for (int isa = ISA_PORTABLE; isa < ISA_COUNT; isa++) {
+        const struct kernels *k = mldfi_kernels((enum isa)isa);
+        for (size_t i = 0; k && i < STEPS * 4; i++) {
+            size_t from = i / 4, count = COLOURS - cut[i % 4];
+            for (size_t c = 0; c < COLOURS; c++)
+                for (size_t j = 0; j < 3; j++)
+                    one[3 * c + j] = (uint8_t)((c >> 5 * j & 31) * 255 / 31);
+            memcpy(all, one, sizeof all);
+            struct pixels p = {one, MLDF_U8, count, 3, 3, 1}, q = {all, MLDF_U8, count, 3, 3, 1};
+            for (size_t s = from; s < STEPS; s++)
+                (void)mldfi_recolor(mldfi_kernels(ISA_PORTABLE), &p, steps + s, 1, false);
+            float mean = mldfi_recolor(k, &q, steps + from, STEPS - from, true);
+            float want = mldfi_recolor(mldfi_kernels(ISA_PORTABLE), &p, NULL, 0, true);
+            CHECK(memcmp(one, all, sizeof all) == 0);
+            same_floats(&want, &mean, 1, k->name);
+        }
+    }
+}
+
+/* Tables of 8 bits: every instruction set, layout and rest of a group; alpha and what lies behind stay. */
+static void tables_give_each_colour_its_own(void) {
+    static uint8_t in[PIXELS_MOST * CHANNELS_MOST + 1], got[sizeof in], table[3][256];
+    static const size_t counts[] = {0, 1, 21, 22, 64, 65, 127, 341, 342, PIXELS_MOST};
+    for (size_t i = 0; i < sizeof in; i++)
+        in[i] = (uint8_t)check_rand_below(&seed, 256);
+    for (int alike = 0; alike < 2; alike++) {
+        for (size_t i = 0; i < 3 * 256; i++)
+            table[i / 256][i % 256] = alike ? (uint8_t)(i % 256 * 7) : (uint8_t)check_rand_below(&seed, 256);
+        for (int isa = ISA_PORTABLE; isa < ISA_COUNT; isa++)
+            for (size_t n = 0; mldfi_kernels((enum isa)isa) && n < sizeof counts / sizeof counts[0]; n++)
+                for (size_t layout = 0; layout < 2 * CHANNELS_MOST; layout++) {
+                    struct image_case c = {MLDF_U8, counts[n], layout / 2 + 1, layout % 2};
+                    struct pixels p = pixels_of(&c, got);
+                    size_t colors = mldfi_colors(&p), wrong = 0;
+                    memcpy(got, in, sizeof in);
+                    mldfi_kernels((enum isa)isa)->byte_tables(&p, table);
+                    for (size_t i = 0; i < sizeof in; i++) {
+                        size_t of = c.planar ? (c.count ? i / c.count : c.channels) : i % c.channels;
+                        bool mapped = i < c.count * c.channels && of < colors;
+                        wrong += got[i] != (mapped ? table[of][in[i]] : in[i]);
+                    }
+                    CHECK_EQ_U64(0, wrong);
+                }
+    }
 }
 
 /* From an image of three channels into one of one, and alpha stays what it was. */
@@ -227,11 +283,11 @@ static void short_cuts_change_nothing(void) {
             for (int side = 0; side < 2; side++) {
                 const struct pixels *s = side ? &q : &p;
                 if (kind == 2)
-                    mldfi_autocontrast(s);
+                    mldfi_autocontrast(mldfi_kernels_best(), s);
                 else if (kind == 3)
-                    mldfi_equalize(s);
+                    mldfi_equalize(mldfi_kernels_best(), s);
                 else
-                    mldfi_tone(s, &tone, false);
+                    mldfi_tone(mldfi_kernels_best(), s, &tone, false);
             }
             for (size_t i = 0; i < COUNT * 3; i++)
                 wrong += rgb[i] != rgba[i / 3 * 4 + i % 3];
@@ -243,6 +299,8 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     seed = check_seed();
     RUN(every_instruction_set_gives_the_same_colours);
+    RUN(steps_together_are_steps_in_turn);
+    RUN(tables_give_each_colour_its_own);
     RUN(gray_goes_into_images_of_other_channels);
     RUN(a_whole_number_over_white_is_two_products);
     RUN(a_thirteenth_of_bytes_is_a_product);

@@ -1,0 +1,261 @@
+/* Files that become videos, and videos that become files. Traits of field.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "field/audio_packets.h"
+#include "field/video_type.h"
+#include "util/buffer.h"
+#include "util/bytes.h"
+#include "util/error.h"
+
+static const struct file_ending endings[] = {
+    {"mp4", "mp4", ARCHIVE_READ, NULL}, {"mkv", "mkv", ARCHIVE_READ, NULL}, {"webm", NULL, ARCHIVE_READ, NULL},
+    {"mov", NULL, ARCHIVE_READ, NULL},  {"m4v", NULL, ARCHIVE_READ, NULL},  {"avi", NULL, ARCHIVE_READ, NULL},
+    {"ts", NULL, ARCHIVE_BYTES, NULL},  {"m2ts", NULL, ARCHIVE_READ, NULL}, {"mpg", NULL, ARCHIVE_READ, NULL},
+    {"mpeg", NULL, ARCHIVE_READ, NULL}, {"3gp", NULL, ARCHIVE_READ, NULL},  {"ogv", NULL, ARCHIVE_READ, NULL},
+    {"flv", NULL, ARCHIVE_READ, NULL},  {NULL, NULL, ARCHIVE_BYTES, NULL},
+};
+
+static const char *kind_name(int kind) {
+    static const char *const names[] = {"a video", "an audio", "a subtitle", "a data"};
+    return names[kind >= 0 && kind < 4 ? kind : 3];
+}
+
+static void warn_streams(const struct av_file_module *m, void *file, uint32_t streams, file_warning_fn warn,
+                         void *user) {
+    struct av_stream s;
+    uint32_t video, sound;
+    char message[160];
+    mldfi_video_choose(m, file, streams, &video, &sound);
+    for (uint32_t i = 0; i < streams; i++) {
+        m->stream(file, i, &s);
+        if (i == video && (s.transfer == 16 || s.transfer == 18))
+            warn(user, s.transfer == 16 ? "the video is HDR (PQ): its numbers are taken as they are"
+                                        : "the video is HDR (HLG): its numbers are taken as they are");
+        if (i == video && s.field_order > 1)
+            warn(user, "the video is interlaced: both fields of a frame are kept in one image");
+        if (i == video || i == sound)
+            continue;
+        snprintf(message, sizeof message, "%s stream (%.40s) is left out", kind_name(s.kind), s.codec_name);
+        warn(user, message);
+    }
+}
+
+/* Opened, not decoded: the encoder finds the rest. */
+static mldf_status video_look(const char *name, const void *data, size_t bytes, file_warning_fn warn, void *user,
+                              mldf_error *err) {
+    const struct av_file_module *m;
+    char text[AV_TEXT] = "";
+    uint32_t streams = 0, video, sound;
+    void *file;
+    (void)name;
+    if (bytes == 0)
+        return mldfi_fail(err, MLDF_E_TRUNCATED, "the file is empty");
+    mldf_status status = mldfi_av_file_module(&m, err);
+    if (status < 0)
+        return status;
+    if (m->open(data, bytes, "", &file, &streams, text) < 0)
+        return mldfi_fail(err, MLDF_E_TYPE, "not a video that is known: %s", text);
+    mldfi_video_choose(m, file, streams, &video, &sound);
+    if (video == UINT32_MAX)
+        status = mldfi_fail(err, MLDF_E_TYPE, "a file with %" PRIu32 " streams, none of which is a video", streams);
+    else if (warn)
+        warn_streams(m, file, streams, warn, user);
+    m->close(file);
+    return status;
+}
+
+const struct field_files mldfi_video_files = {
+    .field = "video",
+    .noun = "a video",
+    .plural = "videos",
+    .endings = endings,
+    .most_bytes = UINT64_MAX,
+    .look = video_look,
+};
+
+/* ---- Out --------------------------------------------------------------------------------------------------------------------------------------- */
+
+struct writing {
+    const struct av_file_module *m;
+    void *file;
+    const struct video_head *head;
+    const struct audio_bytes *in;
+    const uint8_t *data; /* of the payload */
+    struct packets_head sound;
+    struct audio_bytes sound_in;
+    uint64_t sound_next;
+    int64_t shift; /* of times, so that none is below 0 */
+};
+
+static mldf_status put(struct writing *w, const struct av_packet *p, mldf_error *err) {
+    char text[AV_TEXT] = "";
+    return w->m->write(w->file, p, text) < 0 ? mldfi_fail(err, MLDF_E_UNSUPPORTED, "a file of its packets: %s", text)
+                                             : MLDF_OK;
+}
+
+/* Sound up to a time in seconds. */
+static mldf_status write_sound(struct writing *w, double until, mldf_error *err) {
+    const struct video_sound *s = &w->head->sound;
+    double start = (double)s->start_num / (double)s->start_den;
+    uint64_t offsets[2], samples[2];
+    mldf_status status = MLDF_OK;
+    while (s->there && status == MLDF_OK && w->sound_next < w->sound.count) {
+        if ((status = mldfi_packets_offsets(&w->sound, &w->sound_in, w->sound_next, 1, offsets, err)) < 0 ||
+            (status = mldfi_packets_samples(&w->sound, &w->sound_in, w->sound_next, 1, samples, err)) < 0)
+            break;
+        int64_t pts =
+            (int64_t)samples[0] - (int64_t)w->sound.skip + (int64_t)(start * s->info.rate + (start < 0 ? -0.5 : 0.5));
+        if ((double)pts / s->info.rate > until)
+            break;
+        struct av_packet p = {.stream = 1,
+                              .pts = pts,
+                              .dts = pts,
+                              .duration = (int64_t)(samples[1] - samples[0]),
+                              .key = 1,
+                              .data = w->data + s->at + w->sound.first + offsets[0],
+                              .bytes = (size_t)(offsets[1] - offsets[0])};
+        status = put(w, &p, err);
+        w->sound_next++;
+    }
+    return status;
+}
+
+static mldf_status write_packets(struct writing *w, mldf_error *err) {
+    const struct video_stream *v = &w->head->video;
+    mldf_status status = MLDF_OK;
+    int64_t last = INT64_MIN;
+    for (uint32_t i = 0; i < v->packets && status == MLDF_OK; i++) {
+        struct video_packet k;
+        status = mldfi_video_packets(w->head, w->in, i, 1, &k, err);
+        if (status < 0)
+            break;
+        struct av_packet p = {.pts = k.pts == INT64_MIN ? AV_NO_TIME : k.pts - v->first,
+                              .dts = k.dts == INT64_MIN ? AV_NO_TIME : k.dts - v->first,
+                              .duration = k.duration,
+                              .key = k.flags & PACKET_KEY,
+                              .data = w->data + k.offset,
+                              .bytes = k.bytes};
+        if (p.dts != AV_NO_TIME && last != INT64_MIN && p.dts <= last) /* muxers want them to ascend */
+            p.dts = last + 1;
+        last = p.dts == AV_NO_TIME ? last : p.dts;
+        status =
+            write_sound(w, (double)(last == INT64_MIN ? 0 : last) * (double)v->tick.num / (double)v->tick.den, err);
+        if (status == MLDF_OK)
+            status = put(w, &p, err);
+    }
+    return status == MLDF_OK ? write_sound(w, 1e30, err) : status;
+}
+
+static struct av_stream video_stream(const struct video_head *h, const uint8_t *data) {
+    const struct video_stream *v = &h->video;
+    return (struct av_stream){.kind = AV_KIND_VIDEO,
+                              .codec = (int)v->codec,
+                              .profile = v->profile,
+                              .level = v->level,
+                              .base_num = (uint32_t)v->tick.num,
+                              .base_den = (uint32_t)v->tick.den,
+                              .extra = data + h->extra_at,
+                              .extra_bytes = h->extra_bytes,
+                              .width = v->width,
+                              .height = v->height,
+                              .aspect_num = v->aspect_num,
+                              .aspect_den = v->aspect_den,
+                              .rotation = (int32_t)v->turn * 90,
+                              .field_order = v->field_order,
+                              .primaries = v->primaries,
+                              .transfer = v->transfer,
+                              .matrix = v->matrix,
+                              .range = v->range,
+                              .site = v->site,
+                              .reorder = (int32_t)v->reorder};
+}
+
+/* MP4 where its codecs are at home there, else Matroska. */
+static bool suits_mp4(const struct video_head *h) {
+    uint32_t c = h->video.codec;
+    bool sound = !h->sound.there || h->sound.info.codec == MLDF_AUDIO_AAC || h->sound.info.codec == MLDF_AUDIO_MP3;
+    return sound && h->video.configs == 1 && h->extra_bytes &&
+           (c == AV_VIDEO_H264 || c == AV_VIDEO_HEVC || c == AV_VIDEO_AV1 || c == AV_VIDEO_MPEG4);
+}
+
+mldf_status mldfi_video_export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
+                               struct export_room *room, struct exported *out, mldf_error *err) {
+    struct audio_memory memory = {value->data}, sound_memory;
+    struct audio_bytes in = {mldfi_audio_from_memory, &memory, value->bytes};
+    struct video_head head;
+    struct av_stream streams[2];
+    char text[AV_TEXT] = "";
+    const uint8_t *made, *extra = NULL;
+    size_t bytes;
+    (void)field, (void)kit;
+    struct writing w = {.head = &head, .in = &in, .data = value->data};
+    if (!value->record || value->record_bytes != VIDEO_RECORD)
+        return mldfi_fail(err, MLDF_E_TYPE, "the value is not a video of packets");
+    mldf_status status = mldfi_video_open(value->record, &in, &head, err);
+    if (status == MLDF_OK)
+        status = mldfi_video_check_tables(&head, &in, err);
+    if (status == MLDF_OK)
+        status = mldfi_av_file_module(&w.m, err);
+    if (status == MLDF_OK && head.sound.there) {
+        sound_memory.data = (const uint8_t *)value->data + head.sound.at;
+        w.sound_in = (struct audio_bytes){mldfi_audio_from_memory, &sound_memory, head.sound.bytes};
+        status = mldfi_packets_open(&head.sound.info, &w.sound_in, &w.sound, &extra, err);
+    }
+    if (status < 0)
+        return status;
+    bool mp4 = suits_mp4(&head);
+    streams[0] = video_stream(&head, value->data);
+    if (head.sound.there)
+        streams[1] = (struct av_stream){.kind = AV_KIND_AUDIO,
+                                        .codec = (int)head.sound.info.codec,
+                                        .base_num = 1,
+                                        .base_den = head.sound.info.rate,
+                                        .extra = extra,
+                                        .extra_bytes = w.sound.extra_bytes,
+                                        .rate = head.sound.info.rate,
+                                        .channels = head.sound.info.channels,
+                                        .bits = head.sound.info.bits,
+                                        .frame_samples = w.sound.duration,
+                                        .skip = w.sound.skip};
+    if (w.m->create(mp4 ? "mp4" : "matroska", streams, head.sound.there ? 2 : 1, &w.file, text) < 0)
+        return mldfi_fail(err, MLDF_E_UNSUPPORTED, "a file of its packets: %s", text);
+    status = write_packets(&w, err);
+    if (status == MLDF_OK && w.m->finish(w.file, &made, &bytes, text) < 0)
+        status = mldfi_fail(err, MLDF_E_UNSUPPORTED, "a file of its packets: %s", text);
+    room->file.size = 0;
+    if (status == MLDF_OK)
+        status = mldf_buffer_append(&room->file, made, bytes, err);
+    w.m->discard(w.file);
+    *out = (struct exported){
+        .ending = mp4 ? "mp4" : "mkv", .data = room->file.data, .bytes = room->file.size, .converted = true};
+    return status;
+}
+
+mldf_status mldfi_video_json(const struct schema_field *field, const mldf_value *value, bool full, mldf_buffer *out,
+                             mldf_error *err) {
+    static const char *const codecs[AV_VIDEO_CODECS] = {"other", "h264",  "hevc",  "vp8",   "vp9",
+                                                        "av1",   "mpeg4", "mpeg2", "mjpeg", "ffv1"};
+    const uint8_t *r = value->record;
+    (void)field;
+    if (!r || value->record_bytes != VIDEO_RECORD)
+        return MLDF_END;
+    mldf_status status = mldfi_payload_json_begin(value, out, err);
+    uint8_t codec = r[VIDEO_CODEC];
+    if (status == MLDF_OK)
+        status = mldfi_buffer_printf(
+            out, err,
+            ",\"frames\":%" PRIu32 ",\"keys\":%" PRIu32 ",\"height\":%u,\"width\":%u,\"fps\":[%" PRIu32 ",%" PRIu32
+            "],\"seconds\":%" PRIu64 ".%06u,\"codec\":\"%s\"",
+            mldfi_load_u32(r + VIDEO_FRAMES), mldfi_load_u32(r + VIDEO_KEYS), mldfi_load_u16(r + VIDEO_HEIGHT),
+            mldfi_load_u16(r + VIDEO_WIDTH), mldfi_load_u32(r + VIDEO_FPS_NUM), mldfi_load_u32(r + VIDEO_FPS_DEN),
+            mldfi_load_u64(r + VIDEO_DURATION) / 1000000, (unsigned)(mldfi_load_u64(r + VIDEO_DURATION) % 1000000),
+            codecs[codec < AV_VIDEO_CODECS ? codec : 0]);
+    if (status == MLDF_OK && mldfi_load_u32(r + VIDEO_SOUND_RATE))
+        status = mldfi_buffer_printf(
+            out, err, ",\"sound\":{\"samples\":%" PRIu64 ",\"rate\":%" PRIu32 ",\"channels\":%u,\"codec\":\"%s\"}",
+            mldfi_load_u64(r + VIDEO_SOUND_SAMPLES), mldfi_load_u32(r + VIDEO_SOUND_RATE),
+            mldfi_load_u16(r + VIDEO_SOUND_CHANNELS), mldf_audio_codec_name((mldf_audio_codec)r[VIDEO_SOUND_CODEC]));
+    return status < 0 ? status : mldfi_payload_json_end(value, full, out, err);
+}

@@ -1,0 +1,118 @@
+"""Videos of every kind that FFmpeg makes, 64 x 48 pixels and short: each frame that is asked for is FFmpeg's own, plane for plane.
+
+tests/unit/field/video_planes.c gives the planes as they are decoded. FFmpeg's decoding of the whole file, from its beginning, is the measure.
+"""
+
+import os
+import pathlib
+import subprocess
+
+import mldf
+import numpy as np
+import pytest
+from codec_files import OUTSIDE, run
+
+SOURCE = ("-f", "lavfi", "-i", "testsrc2=size=64x48:rate=30:duration=2")
+X265 = "log-level=none:pools=none:frame-threads=1"
+
+# name: (file ending, pixel format of the planes, options of ffmpeg)
+ZOO = {
+    "h264_b": ("mp4", "yuv420p", ("-c:v", "libx264", "-g", "12", "-bf", "3", "-b_strategy", "0")),
+    "h264_pyramid": (
+        "mkv",
+        "yuv420p",
+        ("-c:v", "libx264", "-x264-params", "keyint=30:bframes=5:b-pyramid=normal:ref=4"),
+    ),
+    "h264_open": ("mkv", "yuv420p", ("-c:v", "libx264", "-x264-params", "keyint=12:bframes=3:open-gop=1:scenecut=0")),
+    "h264_no_b": ("mp4", "yuv420p", ("-c:v", "libx264", "-bf", "0", "-g", "250")),
+    "h264_ten": ("mkv", "yuv420p10le", ("-c:v", "libx264", "-pix_fmt", "yuv420p10le")),
+    "h264_422": ("mp4", "yuv422p", ("-c:v", "libx264", "-pix_fmt", "yuv422p")),
+    "h264_444": ("mp4", "yuv444p", ("-c:v", "libx264", "-pix_fmt", "yuv444p")),
+    "h264_refresh": ("mkv", "yuv420p", ("-c:v", "libx264", "-x264-params", "keyint=20:intra-refresh=1:bframes=0")),
+    "h264_interlaced": ("mp4", "yuv420p", ("-c:v", "libx264", "-flags", "+ildct+ilme", "-x264-params", "tff=1")),
+    "h264_ts": ("m2ts", "yuv420p", ("-c:v", "libx264", "-g", "15", "-bf", "2")),
+    "h264_vfr": (
+        "mp4",
+        "yuv420p",
+        ("-vf", "select='not(mod(n,7)*mod(n,5))',setpts=PTS", "-fps_mode", "vfr", "-c:v", "libx264"),
+    ),
+    "hevc": ("mp4", "yuv420p", ("-c:v", "libx265", "-x265-params", X265 + ":keyint=20")),
+    "hevc_open": ("mkv", "yuv420p", ("-c:v", "libx265", "-x265-params", X265 + ":keyint=15:open-gop=1:bframes=4")),
+    "hevc_ten": ("mp4", "yuv420p10le", ("-c:v", "libx265", "-pix_fmt", "yuv420p10le", "-x265-params", X265)),
+    "vp8": ("webm", "yuv420p", ("-c:v", "libvpx", "-g", "20", "-auto-alt-ref", "1", "-lag-in-frames", "10")),
+    "vp9": ("webm", "yuv420p", ("-c:v", "libvpx-vp9", "-g", "20", "-auto-alt-ref", "1", "-lag-in-frames", "16")),
+    "av1": ("mkv", "yuv420p", ("-c:v", "libaom-av1", "-cpu-used", "8", "-g", "20", "-lag-in-frames", "10")),
+    "av1_mp4": ("mp4", "yuv420p10le", ("-c:v", "libaom-av1", "-cpu-used", "8", "-g", "250", "-pix_fmt", "yuv420p10le")),
+    "mpeg4_avi": ("avi", "yuv420p", ("-c:v", "mpeg4", "-bf", "2", "-g", "12", "-q:v", "3")),
+    "mpeg4_mp4": ("mp4", "yuv420p", ("-c:v", "mpeg4", "-bf", "2", "-g", "12", "-q:v", "3")),
+    "mpeg2_mpg": ("mpg", "yuv420p", ("-c:v", "mpeg2video", "-bf", "2", "-g", "12", "-q:v", "3")),
+    "mjpeg": ("avi", "yuvj420p", ("-c:v", "mjpeg", "-q:v", "3", "-pix_fmt", "yuvj420p")),
+    "ffv1": ("mkv", "yuv444p", ("-c:v", "ffv1", "-pix_fmt", "yuv444p", "-g", "5")),
+}
+
+
+def planes_by_ffmpeg(path, pixels):
+    """Every frame of the file, as FFmpeg shows them: an array of uint8, one row a frame."""
+    command = [
+        "ffmpeg",
+        "-v",
+        "error",
+        "-noautorotate",
+        "-bitexact",
+        "-threads",
+        "1",
+        "-i",
+        str(path),
+        "-fps_mode",
+        "passthrough",
+    ]
+    command += ["-map", "0:v:0", "-f", "rawvideo", "-pix_fmt", pixels, "-"]
+    raw = subprocess.run(command, check=True, capture_output=True, env=OUTSIDE).stdout
+    samples = {"420": 64 * 48 * 3 // 2, "422": 64 * 48 * 2, "444": 64 * 48 * 3}[pixels.replace("j", "")[3:6]]
+    return np.frombuffer(raw, np.uint8).reshape(-1, samples * (2 if "10" in pixels else 1))
+
+
+def planes(path, mode, numbers, width):
+    program = pathlib.Path(os.environ["MLDF_BUILD_DIR"]) / "tests" / "video_planes"
+    command = [str(program), str(path), "0", mode, *map(str, numbers)]
+    raw = subprocess.run(command, check=True, capture_output=True).stdout
+    return np.frombuffer(raw, np.uint8).reshape(-1, width)
+
+
+@pytest.fixture(scope="module")
+def zoo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("zoo")
+
+    def make(name):
+        ending, pixels, options = ZOO[name]
+        path, target = folder / f"{name}.{ending}", folder / f"{name}.mldf"
+        if not target.exists():
+            run("ffmpeg", "-v", "error", "-y", *SOURCE, *options, path)
+            mldf.pack(path, target)
+        return path, target, pixels
+
+    return make
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_every_frame_is_ffmpegs(zoo, name):
+    path, target, pixels = zoo(name)
+    want = planes_by_ffmpeg(path, pixels)
+    with mldf.open(target) as ds:
+        assert ds.schema["video"].type == "video_compressed" and ds.rows["video"][0]["num_frames"] == len(want)
+    assert len(want) > 15
+    width = want.shape[1]
+    assert np.array_equal(planes(target, "one", range(len(want)), width), want)
+    rng = np.random.default_rng(len(want))
+    some = [len(want) - 1, 0, *rng.integers(0, len(want), 25).tolist()]
+    assert np.array_equal(planes(target, "each", some, width), want[some]), "with decoders that are flushed"
+    few = some[:6]
+    assert np.array_equal(planes(target, "new", few, width), want[few]), "with new decoders"
+    clip = sorted(set(rng.integers(0, len(want), 8).tolist()))
+    assert np.array_equal(planes(target, "one", clip, width), want[clip])
+
+
+def test_every_file_verifies(zoo, tmp_path):
+    targets = [zoo(name)[1] for name in ZOO]
+    for target in targets:
+        assert mldf.verify(target, deep=True).ok
