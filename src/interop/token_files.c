@@ -210,11 +210,12 @@ static mldf_status tokens_bytes(void *state, uint64_t *out, mldf_error *err) {
 }
 
 /* A document of a Megatron file: the sum of its sequences, each of which must be in the .bin. */
-static uint64_t megatron_length(const struct token_file *t, uint64_t document) {
+static uint64_t megatron_length(const struct token_file *t, uint64_t document, uint64_t *left) {
     uint64_t first = mldfi_load_u64(t->indices + 8 * document), last = mldfi_load_u64(t->indices + 8 * document + 8);
     uint64_t total = 0, at, count;
-    if (first > last || last > t->sequences)
+    if (first > last || last > t->sequences || last - first > *left)
         return MLDF_NONE;
+    *left -= last - first;
     for (uint64_t s = first; s < last; s++, total += count)
         if (get_sequence(t, s, &at, &count, NULL) < 0)
             return MLDF_NONE;
@@ -225,9 +226,11 @@ static bool tokens_lengths(void *state, size_t field, uint64_t first, uint64_t c
     const struct token_file *t = state;
     if (field == t->sequence_field || field == t->mode_field || field == t->loss_field)
         return false;
+    uint64_t left =
+        t->sequences; /* documents share no sequences: where their numbers say so, no time is spent on them */
     for (uint64_t i = first; i < first + count; i++) {
         if (t->indices) {
-            out[i - first] = megatron_length(t, i);
+            out[i - first] = megatron_length(t, i, &left);
             continue;
         }
         uint64_t begin = i ? end_of(t, i - 1) : 0, end = end_of(t, i);

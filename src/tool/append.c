@@ -154,9 +154,11 @@ static mldf_status append_sources(struct feed *feed, mldf_error *err) {
 
 /* Text of the sources becomes tokens, made as those of the file. */
 static mldf_status begin_tokens(struct feed *feed, mldf_error *err) {
-    mldf_tokenize_options how = *feed->options->tokenize;
+    mldf_tokenize_options how = MLDF_TOKENIZE_OPTIONS_INIT;
     mldf_status status =
         mldfi_text_sources(&feed->text, mldf_writer_schema(feed->writer), feed->options->tokenize, &feed->texts, err);
+    if (status >= 0)
+        status = mldfi_take_options(&how, sizeof how, "mldf_tokenize_options", feed->options->tokenize, err);
     how.field = feed->text.name;
     return status < 0 ? status : mldf_writer_tokenize(feed->writer, &how, err);
 }

@@ -193,8 +193,9 @@ mldf_status mldf_plan_tokens(const char *path, const mldf_plan_tokens_options *g
     mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_plan_tokens_options", given, err);
     if (status == MLDF_OK)
         status = mldfi_check_result("mldf_token_plan", result, err);
-    if (status == MLDF_OK)
-        status = make_rule(&own, &rule, err);
+    if (status < 0)
+        return status;
+    status = make_rule(&own, &rule, err);
     if (status == MLDF_OK)
         status = plan_path(path, &own, &rule, &plan, err);
     mldfi_give_result(result, &plan, sizeof plan);
