@@ -357,7 +357,9 @@ class Flow(Raw):
 
     def __init__(self, field, frames, height, width, numbers, scale=1.0):
         int8 = field.arguments["dtype"] == "|i1"
-        self.dims = [frames, height, width, 2]
+        self.dtype, self.dims = "<f4", [frames, height, width, 2]
+        exact = struct.unpack("<f", struct.pack("<f", scale))[0]
+        self.floats = struct.pack(f"<{len(numbers)}f", *(math.nan if int8 and n == -128 else n * exact for n in numbers))
         super().__init__(struct.pack("<IHHfHBB", frames, height, width, scale, 0, 1 if int8 else 2, 0),
                          struct.pack(f"<{len(numbers)}{'b' if int8 else 'e'}", *numbers))
 
@@ -710,10 +712,11 @@ def expected_value(f, v):
         return None
     if isinstance(v, Shown):
         return v.shown
-    if isinstance(v, Grid):
-        result = {"dtype": v.dtype, "shape": list(v.dims), "sha256": hashlib.sha256(v.data).hexdigest()}
+    if isinstance(v, (Grid, Flow)):
+        data = v.floats if isinstance(v, Flow) else v.data
+        result = {"dtype": v.dtype, "shape": list(v.dims), "sha256": hashlib.sha256(data).hexdigest()}
         if math.prod(v.dims) <= 64:
-            result["data"] = nested(scalars(v.dtype, v.data), v.dims)
+            result["data"] = nested(scalars(v.dtype, data), v.dims)
         return result
     if isinstance(v, Raw):
         return {"record": None, **digest(v.data)}
@@ -740,7 +743,7 @@ def expected(w):
         for f in w.fields:
             v = values.get(f.name)
             sample[f.name] = expected_value(f, v)
-            if isinstance(v, Raw) and not isinstance(v, Grid):
+            if isinstance(v, Raw) and not isinstance(v, (Grid, Flow)):
                 sample[f.name]["record"] = w.rows[i][f.row_offset:f.row_offset + f.record].hex()
         samples.append(sample)
     flags = 1 | (2 if any(f.flags & PREFIX for f in w.fields) else 0) | (4 if w.checksums else 0) | (8 if w.encrypted else 0)

@@ -199,7 +199,7 @@ static mldf_status encode(void *user, const void *state, const mldf_value *value
         status = value->kind == MLDF_KIND_BYTES ? parse_flo(value->data, value->bytes, &in, err)
                                                 : parse_array(value, &in, err);
     if (status >= 0)
-        status = find_largest(&in, bytes ? SCALE_MOST : HALF_MOST, &largest, err);
+        status = find_largest(&in, bytes ? BYTE_MOST * SCALE_MOST : HALF_MOST, &largest, err);
     if (status >= 0)
         status = mldfi_buffer_resize(scratch, (size_t)(in.count ? in.count * (bytes ? 1 : 2) : 1), err);
     if (status < 0)
