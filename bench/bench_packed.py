@@ -6,7 +6,8 @@ Documents of log-normal lengths (mean about 600 tokens), u16. A batch is tokens,
 turns; the numbers are medians over the rounds.
 
     numpy    the idea of OLMo-core's NumpyPackedFSLDataset restated: a best-fit plan made before, __getitem__ that takes each document from a
-             memmap, widens it, makes labels, positions and cu_seqlens; DataLoader(num_workers=2, batch_size=16), collated by torch
+             memmap that each worker opens once, widens it, makes labels, positions and cu_seqlens; DataLoader(num_workers=2, batch_size=16),
+             collated by torch
     mldf     Loader(view="packed(tokens, 2048)"), random order, 2 threads, torch tensors; the plan is made at opening
     padding  places that hold no token
 """
@@ -38,12 +39,15 @@ class Packed(torch.utils.data.Dataset):
     def __init__(self, raw, plan, starts, length):
         self.raw, self.plan, self.starts, self.length = raw, plan, starts, length
         self.most = max(map(len, plan))
+        self.data = None  # each worker's own, opened once
 
     def __len__(self):
         return len(self.plan)
 
     def __getitem__(self, index):
-        data = np.memmap(self.raw, np.uint16, mode="r")
+        if self.data is None:
+            self.data = np.memmap(self.raw, np.uint16, mode="r")
+        data = self.data
         tokens = np.full(self.length, 50256, np.int64)
         labels = np.full(self.length, -100, np.int64)
         positions = np.zeros(self.length, np.int64)

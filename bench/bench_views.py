@@ -7,12 +7,14 @@ round each; the numbers are medians over the rounds, and ratios are medians of t
 processor time of the process, all threads together, which other programs on the machine change less.
 
     nanogpt   np.memmap, random starts, torch.stack(torch.from_numpy(slice.astype(int64))) for x and for y (train.py of nanoGPT)
-    mldf      Loader(view="windows(x, 1025)"), random order, cast(i64) into the batch, torch tensors
+    mldf      Loader(view="windows(x, 1025)"), random order, cast(i64) into the batch, torch tensors or NumPy arrays (making a tensor and
+              two views of it costs torch 8 us a batch, a third of the memcpy)
               threads 0: the caller's own thread does it all, which is what one thread's memcpy compares with by processor time
     memcpy    one thread's copy of a batch's bytes, from places all over 256 MiB to a batch that is used again: bytes written a second
 """
 
 import argparse
+import itertools
 import json
 import os
 import statistics
@@ -61,9 +63,9 @@ def nanogpt(path, size, batches):
 
 
 class Ours:
-    def __init__(self, path, size, threads, text, order):
+    def __init__(self, path, size, threads, text, order, output):
         self.loader = mldf.Loader(
-            path, size, view=text, pipelines="x: cast(i64)", order=order, seed=1, output="torch", threads=threads,
+            path, size, view=text, pipelines="x: cast(i64)", order=order, seed=1, output=output, threads=threads,
             drop_last=True, codegen="wait",
         )  # fmt: skip
 
@@ -109,14 +111,14 @@ def main():
             "memcpy": lambda: memcpy(args.batch, batches),
         }
         plain, anywhere = f"windows(x, {WINDOW})", f"windows(x, {WINDOW}, random)"
-        for n in map(int, args.threads.split(",")):
+        for n, output in itertools.product(map(int, args.threads.split(",")), ("torch", "numpy")):
             for name, text, order in (
-                (" in order", plain, "sequential"),
-                (" shuffled", plain, "random"),
-                (" random", anywhere, "random"),
+                ("in order", plain, "sequential"),
+                ("shuffled", plain, "random"),
+                ("random", anywhere, "random"),
             ):
-                ours = Ours(packed, args.batch, n, text, order)
-                runs[f"mldf{name}, {n} thread{'s' * (n != 1)}"] = lambda ours=ours: ours(batches)
+                ours = Ours(packed, args.batch, n, text, order, output)
+                runs[f"mldf {output} {name}, {n} thread{'s' * (n != 1)}"] = lambda ours=ours: ours(batches)
         found = {name: [] for name in runs}
         for run in runs.values():
             run()  # pages are in memory, code is compiled
@@ -132,7 +134,7 @@ def main():
             written = rate * each / 1e9
             out[f"{name} ({by})"] = {"batches_per_second": round(rate), "gb_written_per_second": round(written, 2)}
             out[f"{name} ({by})"] |= {f"times_{r}": round(ratio, 2) for r, ratio in to.items()}
-            print(f"  {name:24} {rate:8.0f} batches/s  {written:6.2f} GB/s written  "
+            print(f"  {name:31} {rate:8.0f} batches/s  {written:6.2f} GB/s written  "
                   f"{to['nanogpt']:6.2f} x nanoGPT  {to['memcpy']:5.2f} x memcpy")  # fmt: skip
     print(json.dumps(out))
 

@@ -10,11 +10,18 @@ static const struct option_spec options[] = {
     {0, "key-column", "NAME", "the column of tables that holds the sample keys"},
     {0, "number-keys", NULL, "samples of files without keys get NAME/NUMBER as their keys, if FILE has keys"},
     {0, "on-error", "stop|skip", "a row or image that does not fit: stop (default), or leave it out and list it"},
+    {0, "text", "FIELD[=NAME]", "turn this column of tables into tokens of the file's field NAME (default: FIELD)"},
+    {0, "tokenizer", "TOKENIZER", "bytes, sentencepiece:FILE, or exec:COMMAND: the one that made the file's tokens"},
+    {0, "eos", NULL, "end every document with the tokenizer's eos, if the file's documents do"},
+    {0, "bos", NULL, "begin every document with the tokenizer's bos"},
+    {0, "utf8", "refuse|replace", "text that is not UTF-8: an error (default), or U+FFFD for the broken bytes"},
+    {0, "tokenizer-timeout", "SECONDS", "for one answer of the program (default 300)"},
+    {0, "tokenizer-processes", "N", "run the program N times side by side (default 1)"},
     {'j', "workers", "N", "threads; by default the CPUs this process may use, 0: one thread"},
     {0, NULL, NULL, NULL},
 };
 
-static int run(struct invocation *v) {
+static int append(struct invocation *v, mldf_tokenize_options *tokenize) {
     mldf_writer_options writing = MLDF_WRITER_OPTIONS_INIT;
     mldf_pack_options packing = MLDF_PACK_OPTIONS_INIT;
     struct pack_report report;
@@ -28,6 +35,9 @@ static int run(struct invocation *v) {
         return EXIT_USAGE;
     if (check_no_stdin(v, 0, 1) != EXIT_FINE)
         return EXIT_USAGE;
+    int told = tokenize_options(v, &packing, tokenize);
+    if (told != EXIT_FINE)
+        return told;
     pack_report_begin(&report, v);
     writing.context = v->context;
     writing.secret = v->secret;
@@ -51,6 +61,13 @@ static int run(struct invocation *v) {
     return EXIT_FINE;
 }
 
+static int run(struct invocation *v) {
+    mldf_tokenize_options tokenize = MLDF_TOKENIZE_OPTIONS_INIT;
+    int code = append(v, &tokenize);
+    close_tokenizer(v, tokenize.tokenizer, code == EXIT_FINE);
+    return code;
+}
+
 const struct command command_append = {
     "append",
     "FILE SRC...",
@@ -67,12 +84,16 @@ const struct command command_append = {
     "finished, the file is what it was; a failure or an interrupt leaves the old samples. Each append writes the\n"
     "tables again; repack reclaims the space of the old ones.\n"
     "\n"
+    "--text with --tokenizer makes tokens of a column of tables, as pack did: a tokenizer, special ids or eos other than those that the\n"
+    "file states are refused.\n"
+    "\n"
     "With --json, one object: written (samples added), skipped and warnings (source, message), bytes (of the file),\n"
     "seconds.",
     options,
     "  mldf append train.mldf more.csv\n"
     "  mldf append all.mldf part-*.mldf\n"
-    "  mldf append photos.mldf new-photos\n",
+    "  mldf append photos.mldf new-photos\n"
+    "  mldf append c.mldf more.jsonl --text text=tokens --tokenizer 'exec:python3 -m mldf.tokenize tokenizer.json' --eos\n",
     2,
     -1,
     run,

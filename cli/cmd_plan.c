@@ -11,6 +11,7 @@ static const struct option_spec options[] = {
     {0, "payload-bytes", "FIELD=N", "every payload of FIELD has N bytes; may be repeated"},
     {0, "page-size", "N", "a power of two from 4096 to 2G; K, M and G may follow (default: automatic)"},
     {0, "no-checksums", NULL, "without checksums"},
+    {0, "to", "mldf|1.0|tbl", "the layout to plan: this format (default), its 1.0 draft, or TBL version 2"},
     {0, NULL, NULL, NULL},
 };
 
@@ -64,20 +65,20 @@ static void print_number(uint64_t value) {
         out_printf(" %20" PRIu64, value);
 }
 
-static void print_table(const mldf_region *regions, size_t count) {
+static void print_table(const mldf_region *regions, const uint64_t *bytes, size_t count) {
     out_printf("%-16s %20s %20s %20s\n", "region", "begin", "end", "bytes");
     for (size_t i = 0; i < count; i++) {
-        bool known = regions[i].begin != MLDF_NONE && regions[i].end != MLDF_NONE;
         out_printf("%-16s", regions[i].name);
         print_number(regions[i].begin);
         print_number(regions[i].end);
-        print_number(known ? regions[i].end - regions[i].begin : MLDF_NONE);
+        print_number(bytes[i]);
         out_char('\n');
     }
 }
 
 static int plan(const struct invocation *v, const mldf_schema *schema, mldf_plan_options *options_in) {
     mldf_region regions[MLDF_PLAN_REGIONS];
+    uint64_t bytes[MLDF_PLAN_REGIONS];
     size_t count, fields = mldf_schema_field_count(schema);
     mldf_error err;
     uint64_t *sizes = calloc(fields + 1, sizeof *sizes);
@@ -86,6 +87,7 @@ static int plan(const struct invocation *v, const mldf_schema *schema, mldf_plan
     for (size_t i = 0; i < fields; i++)
         sizes[i] = MLDF_NONE;
     options_in->payload_bytes = sizes;
+    options_in->region_bytes = bytes;
     int code = parse_payloads(v, schema, sizes);
     if (code == EXIT_FINE && mldf_plan(schema, options_in, regions, &count, &err) < 0) {
         report_error(v, NULL, &err);
@@ -94,7 +96,7 @@ static int plan(const struct invocation *v, const mldf_schema *schema, mldf_plan
     } else if (code == EXIT_FINE && v->json) {
         print_json(regions, count);
     } else if (code == EXIT_FINE) {
-        print_table(regions, count);
+        print_table(regions, bytes, count);
     }
     free(sizes);
     return code;
@@ -113,6 +115,7 @@ static int run(struct invocation *v) {
         (page && !parse_bytes(v, "--page-size", page, &planning.page_size)))
         return EXIT_USAGE;
     planning.no_checksums = option_given(v, "no-checksums");
+    planning.layout = option_value(v, "to");
     int code = load_schema(v, text, &schema);
     if (code == EXIT_FINE)
         code = plan(v, schema, &planning);
@@ -125,11 +128,17 @@ const struct command command_plan = {
     "--samples N --schema FILE",
     "the layout of a file before it is written",
     "Lists the byte range of each region of the file that a writer will make of N samples with this schema, in order. Where\n"
-    "payloads are not known in size, because they vary or are compressed, what follows them is not known either.\n"
+    "payloads are not known in size, because they vary or are compressed, the places after them are not known either; sizes\n"
+    "that follow from the number of samples are shown all the same.\n"
+    "\n"
+    "Data comes before the tables, because a writer learns their size only when the last sample has come: so it writes one\n"
+    "stream, in order, without knowing the number of samples. The 1.0 draft and TBL have their tables in front: --to shows\n"
+    "where data begins there.\n"
     "\n"
     "With --json, one object: regions (name, begin, end; null where not known), file_bytes.",
     options,
-    "  mldf plan --samples 1000000 --schema schema.json --payload-bytes image=150000\n",
+    "  mldf plan --samples 1000000 --schema schema.json --payload-bytes image=150000\n"
+    "  mldf plan --to 1.0 --samples 10000000 --schema schema.json\n",
     0,
     0,
     run,

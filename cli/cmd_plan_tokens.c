@@ -10,6 +10,7 @@ static const struct option_spec options[] = {
     {0, "align", "K", "documents begin at multiples of K; K divides L"},
     {0, "long", "RULE", "documents longer than L: cut (default), truncate or drop"},
     {0, "max-pieces", "N", "at most N documents or pieces in a sequence"},
+    {0, "seed", "N", "best-fit: documents that take equal places come in a random order (default 0: by their numbers)"},
     {0, "bos", "ID", "count this id before each document"},
     {0, "eos", "ID", "count this id after each document"},
     {0, NULL, NULL, NULL},
@@ -32,7 +33,7 @@ static int run(struct invocation *v) {
     mldf_plan_tokens_options planning = MLDF_PLAN_TOKENS_OPTIONS_INIT;
     mldf_token_plan plan = MLDF_TOKEN_PLAN_INIT;
     mldf_error err;
-    uint64_t length = 0, align = 0, pieces = 0, bos = MLDF_NONE, eos = MLDF_NONE;
+    uint64_t length = 0, align = 0, pieces = 0, seed = 0, bos = MLDF_NONE, eos = MLDF_NONE;
     if (!option_given(v, "length"))
         return usage_error(v, "--length is needed: the tokens of a sequence");
     int code = check_no_stdin(v, 0, 1);
@@ -42,6 +43,8 @@ static int run(struct invocation *v) {
         code = get_number(v, "align", UINT32_MAX, &align);
     if (code == EXIT_FINE)
         code = get_number(v, "max-pieces", UINT32_MAX, &pieces);
+    if (code == EXIT_FINE)
+        code = get_number(v, "seed", UINT64_MAX, &seed);
     if (code == EXIT_FINE)
         code = get_number(v, "bos", INT32_MAX, &bos);
     if (code == EXIT_FINE)
@@ -56,6 +59,7 @@ static int run(struct invocation *v) {
     planning.align = (uint32_t)align;
     planning.long_documents = option_value(v, "long");
     planning.max_pieces = (uint32_t)pieces;
+    planning.seed = seed;
     planning.bos = bos == MLDF_NONE ? -1 : (int64_t)bos;
     planning.eos = eos == MLDF_NONE ? -1 : (int64_t)eos;
     if (mldf_plan_tokens(v->files[0], &planning, &plan, &err) < 0)
@@ -83,7 +87,7 @@ const struct command command_plan_tokens = {
     "sequence ends.\n"
     "\n"
     "With --json, one object: algorithm, length, align, long, max_pieces, bos, eos, bins, pieces, most_pieces, documents, tokens,\n"
-    "left_out, slots, fill (0 to 1), cut_documents.",
+    "left_out, slots, fill (0 to 1), cut_documents; seed where there is one.",
     options,
     "  mldf plan-tokens corpus.mldf --length 2048\n"
     "  mldf plan-tokens corpus.mldf --length 8192 --eos 50256 --align 8\n",

@@ -45,6 +45,10 @@ void json_token_plan(const mldf_token_plan *p) {
     json_double(fill_of(p));
     json_key("cut_documents");
     json_u64(p->cut_documents);
+    if (p->seed) {
+        json_key("seed");
+        json_u64(p->seed);
+    }
 }
 
 void text_token_plan(const mldf_token_plan *p) {
@@ -53,6 +57,8 @@ void text_token_plan(const mldf_token_plan *p) {
         out_printf(", align %u", p->align);
     if (p->max_pieces)
         out_printf(", at most %u pieces", p->max_pieces);
+    if (p->seed)
+        out_printf(", seed %" PRIu64, p->seed);
     out_printf(", long documents %s: %" PRIu64 " sequences of %" PRIu64
                " pieces (up to %u in one), %.4f %% full, %" PRIu64 " tokens of %" PRIu64 " documents, %" PRIu64
                " cut, %" PRIu64 " tokens left out",

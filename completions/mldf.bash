@@ -9,20 +9,21 @@ _mldf_options() { # command
     head | cat) echo "$common $reading --view" ;;
     verify) echo "$common --deep -j --workers" ;;
     diff) echo "$common --max --layout" ;;
-    plan) echo "$common --samples --schema --payload-bytes --page-size --no-checksums" ;;
+    plan) echo "$common --samples --schema --payload-bytes --page-size --no-checksums --to" ;;
     pack)
         echo "$common $writing --schema --format --layout --delimiter --key-column --files --root --allow-outside --on-error= --resume" \
             "--encode --quality --max-resolution --min-resolution --smart-threshold --compress-probability --text --tokenizer --eos --bos --utf8 --tokenizer-timeout --tokenizer-processes --fast-limit --baseline" \
             "--icc --orientation --check --bitrate --no-decode --keep-file --cut --mono --rate"
         ;;
-    append) echo "$common -j --workers --format --layout --delimiter --key-column --number-keys --on-error=" ;;
+    append) echo "$common -j --workers --format --layout --delimiter --key-column --number-keys --on-error=" \
+            "--text --tokenizer --eos --bos --utf8 --tokenizer-timeout --tokenizer-processes" ;;
     stats) echo "$common --svg -f" ;;
     merge) echo "$common $writing --decrypt" ;;
     split) echo "$common $writing --decrypt --count --bytes --fractions --names --by --shuffle --seed" ;;
     select) echo "$common $writing --decrypt --fields --samples --keys --where" ;;
     extract) echo "$common -o -f --fields" ;;
     add-field) echo "$common -j --workers --schema --format --column --key-column --compress" ;;
-    plan-tokens) echo "$common --length --field --algorithm --align --long --max-pieces --bos --eos" ;;
+    plan-tokens) echo "$common --length --field --algorithm --align --long --max-pieces --seed --bos --eos" ;;
     repack) echo "$common $writing --decompress --decrypt" ;;
     repair) echo "$common -o -f -j --workers" ;;
     keygen) echo "$common" ;;

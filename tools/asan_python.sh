@@ -29,4 +29,4 @@ MLDF="$build/bin/mldf" MLDF_SOURCE_DIR=$PWD MLDF_BUILD_DIR=$build PYTHONMALLOC=m
     LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" \
     ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
     LSAN_OPTIONS="suppressions=$PWD/tests/python/lsan.supp:print_suppressions=0" \
-    exec "$python" -P -m pytest -q -rs -p no:cacheprovider -k "not ($leave_out)" "$@"
+    exec "$python" -P -m pytest -q -rs -n "${JOBS:-2}" --dist loadscope -p no:cacheprovider -k "not ($leave_out)" "$@"

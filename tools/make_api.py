@@ -336,6 +336,9 @@ def _missing(reference: Reference, thing: Thing, name: str, page: str) -> list[s
 
 
 def main(arguments: list[str]) -> int:
+    if arguments and arguments[0].startswith("-"):
+        print("make_api.py [FOLDER]: the reference of the Python package, to docs/api", file=sys.stderr)
+        return 2
     folder = pathlib.Path(arguments[0]) if arguments else ROOT / "docs/api"
     reference = Reference(Package(ROOT / "python/mldf"))
     files = reference.files()

@@ -4,6 +4,7 @@ loaded: those of the wheel itself, of Python and NumPy, and of the system none b
 in an empty virtual environment."""
 
 import base64
+import ctypes
 import pathlib
 import re
 import shutil
@@ -23,6 +24,15 @@ SYSTEM = ("libz.so", "libc.so", "libm.so", "libpthread.so", "libdl.so", "librt.s
 
 
 WEBP = "UklGRjIAAABXRUJQVlA4TCYAAAAvAUAAAB8gECBo9d9gQ0iQkP3/V4EAwX+YLPMf+OSo4AYMEf0PAQ=="  # two by two pixels, lossless
+
+# A tenth of a second of 400 Hz, 8,000 samples a second: AAC by ffmpeg.
+AAC = (
+    "//FsQB7//AEWMq1MYqpVbfnPX1K1eMkSJEiJEgczei/Nda8Xd+/Vvwvh3bv3b+L6Fzb4l9h/Fdy7G8R+peg8ldI6+2bsLFdFca8lbJz90j8Vy6mYWpwtppYmlxOF3TatOH"
+    "QfkKpbV4xlGMOfK13eb7aMOvDRJThNqmwx1TYY6tElOGipnmqZ2kR2dBbjFsiyxTcYuMT8U0RcYkRIiKKKKJEQiKKJEUURRRIiREURRRIiEUUUUUSIiiKKJEUURRRIiREU"
+    "RIiREIiiiREiIooookRFEUUSIhEURIiREURRRIiERRckRRdxRcookdxRFFyR3I7iiuRyR//xbEAYH/wBQDKL5hSt9/p+PbV3LkkiSJEiIgab5oMu59pyHnm3Zc7jTfNBlC"
+    "GhnKADI0yHnm3PtOaG+aDK641mh55tz7TkPPNuyuuNN80GXc+05DzzQPuuNN80GV3I1mh55tz7TjTfNBldcaZDzzbn2nIW+aDK6403zc8259pyHn5t2V1xpvmgyuvtOQ88"
+    "27Lncab5oMrrjTkPPNufac0N80GV1xpuHnm3PtOQtzQZXXGm+bny7n2nIeebdldc4A=="
+)
 
 
 def import_seconds():
@@ -95,7 +105,7 @@ def use(folder):
     assert len(mldf.open(folder / "a.tar")) == 2
     assert mldf.verify(folder / "plain.mldf", deep=True).ok
     pipeline = 'image: resize([16, 16]) | normalize(imagenet) | chw(f32)\nx: expr("x * 2") | pad(4)'
-    with mldf.Loader(folder / "plain.mldf", 2, pipelines=pipeline, codegen="off") as loader:
+    with mldf.Loader(folder / "plain.mldf", 2, pipelines=pipeline, fields=["image", "x", "label"], codegen="off") as loader:
         batch = next(iter(loader))
     assert batch.image.shape == (2, 3, 16, 16) and batch.x.tolist()[0][0] == [2, 4] and batch.label.tolist() == [0, 1]
 
@@ -109,6 +119,20 @@ def use_audio(folder):
         with mldf.Loader(folder / f"{codec}.mldf", 1, pipelines="a: window(samples=8000)", codegen="off") as loader:
             got = next(iter(loader)).a[0]
         assert got.shape == (8000,) and np.corrcoef(got, tone[:8000])[0, 1] > 0.99, codec
+
+
+def use_ffmpeg(folder):
+    """AAC through the module and the FFmpeg that are inside, and the licence of that FFmpeg."""
+    with mldf.Writer(folder / "aac.mldf", {"a": mldf.CompressedAudio()}) as w:
+        w.append({"a": base64.b64decode(AAC)})
+    with mldf.Loader(folder / "aac.mldf", 1, pipelines="a: decode_audio | pad(4096)", codegen="off") as loader:
+        got = next(iter(loader)).a[0]
+    assert np.abs(got).max() > 0.05 and np.argmax(np.abs(np.fft.rfft(got))) in range(198, 213), "AAC: not the tone of 400 Hz"
+    libraries = list((pathlib.Path(mldf.__file__).parent.parent / "mldf.libs").glob("libavcodec-mldf-*.so*"))
+    assert len(libraries) == 1, libraries
+    library = ctypes.CDLL(str(libraries[0]))
+    library.avcodec_license.restype = ctypes.c_char_p
+    assert library.avcodec_license() == b"LGPL version 2.1 or later", library.avcodec_license()
 
 
 def use_command():
@@ -138,7 +162,7 @@ def foreign_libraries():
 
 def main(wanted_features):
     extension = pathlib.Path(mldf._mldf.__file__)
-    missing = set(wanted_features) - set(mldf.features)
+    missing = set(wanted_features) - {"ffmpeg"} - set(mldf.features)  # FFmpeg is used by modules, not by the library
     assert not missing, f"the wheel lacks {missing}; it has {mldf.features}"
     look_at(extension)
     before = foreign_libraries()
@@ -146,9 +170,11 @@ def main(wanted_features):
     with tempfile.TemporaryDirectory() as folder:
         use(pathlib.Path(folder))
         use_audio(pathlib.Path(folder))
+        if "ffmpeg" in wanted_features:
+            use_ffmpeg(pathlib.Path(folder))
     # Python's own modules may load libraries of the system (ssl, sqlite ...): those of mldf are what ldd says.
     program = extension.parent / "bin" / "mldf"
-    for file in (extension, program):
+    for file in (extension, program, *(extension.parent / "lib").glob("*.so")):
         wanted = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=True).stdout
         outside = [line.split()[0] for line in wanted.splitlines()
                    if not pathlib.Path(line.split()[0]).name.startswith(SYSTEM) and "mldf.libs" not in line]

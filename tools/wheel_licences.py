@@ -2,7 +2,7 @@
 """tools/wheel_licences.py WHEEL [NAME=FILE ...]: the licences of the libraries inside the wheel, beside ours.
 
 Each library that auditwheel put into mldf.libs came from a Debian package, whose copyright file goes to dist-info/licenses/;
-libraries that were linked statically are named with the files of their licences. A library without a licence is an error; so is one
+libraries that were built for the wheel (linked statically, or FFmpeg's, called libavcodec-mldf) are named with the files of their licences. A library without a licence is an error; so is one
 under the GPL alone, which would make the wheel GPL. Without dpkg (another system) the libraries' own are not added, and a line says so.
 """
 
@@ -16,7 +16,8 @@ import subprocess
 import sys
 import zipfile
 
-FORBIDDEN = ("libjbig",)  # what libtiff of most distributions brings along
+# What libtiff and FFmpeg of most distributions bring along.
+FORBIDDEN = re.compile(r"lib(jbig|x264|x265|xvid|postproc)|lib(avcodec|avformat|avutil)(?!-mldf-)")
 
 
 def package_of(library):
@@ -40,6 +41,8 @@ def licences_of(libraries, more):
     for name, _, path in (one.partition("=") for one in more):
         found[name] = pathlib.Path(path).read_bytes()
     for library in libraries:
+        if "ffmpeg" in found and re.match(r"lib(avcodec|avformat|avutil)-mldf-", library):
+            continue
         package = package_of(library)
         text = pathlib.Path(f"/usr/share/doc/{package}/copyright")
         if package and text.exists():
@@ -55,7 +58,7 @@ def main(wheel, *more):
     names = [info.filename for info, _ in entries]
     record = next(n for n in names if n.endswith(".dist-info/RECORD"))
     libraries = [n.rsplit("/", 1)[1] for n in names if n.startswith("mldf.libs/") and not n.endswith("/")]
-    forbidden = [library for library in libraries if library.startswith(FORBIDDEN)]
+    forbidden = [library for library in libraries if FORBIDDEN.match(library)]
     if forbidden:
         print(f"wheel_licences: the licence (GPL) of {', '.join(forbidden)} would be the wheel's", file=sys.stderr)
         return 1

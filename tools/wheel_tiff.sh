@@ -1,10 +1,9 @@
 #!/bin/sh
 # tools/wheel_tiff.sh FOLDER: a static libtiff without JBIG in FOLDER, for the wheel; made once, then kept.
 #
-# Debian's own libtiff brings JBIG-KIT, whose licence (GPL) would be the wheel's. The source package of the same Debian release is
-# fetched through apt, which checks it against the archive's signature, and built with the codecs that the wheel has anyway:
-# deflate, JPEG, WebP, zstd, and what libtiff does itself (LZW, PackBits, CCITT ...). No LZMA, LERC, libdeflate. apt's lists of sources go to
-# FOLDER, never to the system's. Exit 4: it could not be had, and a line on stderr says why (docs/decisions/11-wheel-tiff.md).
+# Debian's own libtiff brings JBIG-KIT, whose licence (GPL) would be the wheel's. Debian's source (debian_source.sh) is built with the codecs
+# that the wheel has anyway: deflate, JPEG, WebP, zstd, and what libtiff does itself (LZW, PackBits, CCITT ...). No LZMA, LERC, libdeflate.
+# Exit 4: it could not be had, and a line on stderr says why (docs/decisions/11-wheel-tiff.md).
 set -eu
 
 mkdir -p "$1"
@@ -24,26 +23,9 @@ quietly() { # log command...: its output only if it fails
     }
 }
 
-command -v apt-get >/dev/null 2>&1 || give_up "no apt-get here to fetch libtiff's source with"
-command -v dpkg-source >/dev/null 2>&1 || give_up "no dpkg-source here (apt-get install dpkg-dev)"
-
-rm -rf "$folder/source" "$folder/build" "$folder/apt"
-mkdir -p "$folder/source" "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
-# The archives that this system uses, as sources of sources.
-# shellcheck disable=SC2016 # apt-get fills these in, not the shell
-apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | sort -u >"$folder/apt/sources.list"
-[ -s "$folder/apt/sources.list" ] || give_up "apt knows no archive to fetch libtiff's source from"
-apt() {
-    apt-get -q -o Dir::Etc::sourcelist="$folder/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null \
-        -o Dir::State::lists="$folder/apt/lists" -o Dir::Cache="$folder/apt/cache" -o APT::Sandbox::User= \
-        -o Acquire::Retries=2 -o Acquire::http::Timeout=20 -o Acquire::AllowInsecureRepositories=false "$@"
-}
-cd "$folder/source"
-quietly update.log apt update || give_up "apt could not fetch the lists of sources"
-# Unauthenticated files are refused; dpkg-source applies Debian's security patches.
-quietly source.log apt -o APT::Get::AllowUnauthenticated=false source --only-source tiff || give_up "apt could not fetch libtiff's source"
-rm -rf "$folder/apt"
-set -- "$folder"/source/tiff-*/
+rm -rf "$folder/build"
+source=$("$(dirname "$0")/debian_source.sh" tiff "$folder") || exit 4
+set -- "$source"
 [ -e "$1/LICENSE.md" ] || give_up "libtiff's source has no LICENSE.md"
 
 quietly cmake.log cmake -G Ninja -S "$1" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$folder" \

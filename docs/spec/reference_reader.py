@@ -1185,6 +1185,7 @@ class File:
             names = "bins_offset pieces_offset bins pieces rows placed left_out cut lengths_hash length align max_pieces most_pieces " \
                 "bos eos field algorithm algorithm_version long form"
             plan = dict(zip(names.split(), struct.unpack_from("<9Q6IH4B", self.data, h)))
+            plan["seed"] = self.u64(h + 104)
             plan["field"] = self.fields[plan["field"]].name
             plan["first_piece"] = np.frombuffer(self.data, "<u8", plan["bins"] + 1, s.ptr + plan["bins_offset"])
             piece = np.dtype([("document", "<u8" if plan["form"] else "<u4"), ("from", "<u4"), ("length", "<u4")])

@@ -65,9 +65,10 @@ typedef struct mldf_token_plan {
     uint64_t pieces;
     uint64_t tokens, left_out; /* of the documents */
     uint64_t cut_documents;
+    uint64_t seed; /* of best-fit; 0: documents that take equal places came by their numbers */
 } mldf_token_plan;
 #define MLDF_TOKEN_PLAN_INIT \
-    { sizeof(mldf_token_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(mldf_token_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Plan `index` of a file. MLDF_END past the last. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_reader_token_plan(const mldf_reader *reader, size_t index,
@@ -84,9 +85,10 @@ typedef struct mldf_plan_tokens_options {
     const char *long_documents; /* NULL: "cut" */
     uint32_t max_pieces;
     int64_t bos, eos; /* added to documents; -1: none */
+    uint64_t seed;    /* best-fit: documents that take equal places in a random order; 0: by their numbers */
 } mldf_plan_tokens_options;
 #define MLDF_PLAN_TOKENS_OPTIONS_INIT \
-    { sizeof(mldf_plan_tokens_options), 0, {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, -1, -1 }
+    { sizeof(mldf_plan_tokens_options), 0, {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, -1, -1, 0 }
 /* Adds a plan to a file, or replaces the one with the same options, atomically as an append does. The same lengths give the same bytes. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_plan_tokens(const char *path, const mldf_plan_tokens_options *options,
                                                      mldf_token_plan *result, mldf_error *err);

@@ -82,9 +82,13 @@ typedef struct mldf_plan_options {
     uint64_t page_size; /* 0: automatic */
     bool no_checksums;
     const uint64_t *payload_bytes; /* for each field, bytes of every value, or MLDF_NONE; NULL: none known */
+    /* NULL or "mldf": as this library writes. "1.0": the layout of the draft, rows before data. "tbl": TBL version 2. */
+    const char *layout;
+    /* Out, NULL or MLDF_PLAN_REGIONS of them: how many bytes each region has, known or MLDF_NONE, also where its place is not known. */
+    uint64_t *region_bytes;
 } mldf_plan_options;
 #define MLDF_PLAN_OPTIONS_INIT \
-    { sizeof(mldf_plan_options), 0, 0, false, 0 }
+    { sizeof(mldf_plan_options), 0, 0, false, 0, 0, 0 }
 enum { MLDF_PLAN_REGIONS = 24 };
 /* The byte ranges that a writer will use. Fills at most MLDF_PLAN_REGIONS regions. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_options *options,

@@ -374,6 +374,7 @@ PyObject *reader_window(PyObject *object, PyObject *args) {
     unsigned long long sample, from, count;
     mldf_value value;
     mldf_audio_info info = {0};
+    float nothing = 0;
     mldf_buffer floats = MLDF_BUFFER_INIT;
     mldf_error err;
     mldf_status status;
@@ -388,9 +389,11 @@ PyObject *reader_window(PyObject *object, PyObject *args) {
     status = mldf_reader_get_range(handle->reader, sample, (size_t)field, 0, 0, &floats, &value, &err);
     if (status >= 0)
         status = mldf_audio_record(&value, &info, &err);
+    if (status >= 0 && count > info.samples) /* get_window says it, without room for them */
+        status = mldf_reader_get_window(handle->reader, sample, (size_t)field, from, count, &nothing, &err);
     info.samples = count;
     if (status >= 0)
-        status = mldf_audio_check_room(&info, 0, limit, &err);
+        status = mldf_audio_check_room(&info, value.as.u == MLDF_NONE ? value.bytes : value.as.u, limit, &err);
     if (status >= 0)
         status = mldf_buffer_reserve(&floats, (size_t)(count * info.channels * sizeof(float) + 1), &err);
     if (status >= 0)

@@ -6,13 +6,13 @@ static PyObject *id_or_none(int64_t id) {
 }
 
 static PyObject *plan_dict(const mldf_token_plan *p) {
-    return Py_BuildValue("{s:z,s:s,s:I,s:I,s:s,s:I,s:N,s:N,s:K,s:K,s:I,s:K,s:K,s:K,s:K}", "field", p->field,
+    return Py_BuildValue("{s:z,s:s,s:I,s:I,s:s,s:I,s:N,s:N,s:K,s:K,s:I,s:K,s:K,s:K,s:K,s:K}", "field", p->field,
                          "algorithm", p->algorithm, "length", p->length, "align", p->align, "long", p->long_documents,
                          "max_pieces", p->max_pieces, "bos", id_or_none(p->bos), "eos", id_or_none(p->eos), "bins",
                          (unsigned long long)p->bins, "pieces", (unsigned long long)p->pieces, "most_pieces",
                          p->most_pieces, "documents", (unsigned long long)p->rows, "tokens",
                          (unsigned long long)p->tokens, "left_out", (unsigned long long)p->left_out, "cut_documents",
-                         (unsigned long long)p->cut_documents);
+                         (unsigned long long)p->cut_documents, "seed", (unsigned long long)p->seed);
 }
 
 /* token_plans(): a list of dicts. */
@@ -76,7 +76,7 @@ static PyObject *plan_tokens(PyObject *module, PyObject *args) {
         !option_text(options, "algorithm", &o.algorithm) || !option_text(options, "long", &o.long_documents) ||
         !get_u32(options, "length", &o.length) || !get_u32(options, "align", &o.align) ||
         !get_u32(options, "max_pieces", &o.max_pieces) || !get_id(options, "bos", &o.bos) ||
-        !get_id(options, "eos", &o.eos))
+        !get_id(options, "eos", &o.eos) || !option_u64(options, "seed", &o.seed))
         return NULL;
     Py_BEGIN_ALLOW_THREADS;
     status = mldf_plan_tokens(path, &o, &plan, &err);

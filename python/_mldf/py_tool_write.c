@@ -209,14 +209,15 @@ static bool fill_pack(struct operation *op) {
     return fine;
 }
 
-static mldf_status call_pack(struct operation *op) {
+/* With the tokenizer that the options name, which lives as long as the work. */
+static mldf_status with_tokenizer(struct operation *op, mldf_status (*work)(struct operation *op)) {
     mldf_status status = MLDF_OK;
     if (op->tokenizer) {
         status = mldf_tokenizer_open(op->tokenizer, &op->tokenizer_options, &op->tokenize.tokenizer, &op->err);
         op->how.pack.tokenize = &op->tokenize;
     }
     if (status == MLDF_OK)
-        status = mldf_pack(op->paths, op->path_count, op->out, &op->how.pack, &op->result, &op->err);
+        status = work(op);
     /* How its program ends after the last answer, which was checked, changes nothing. */
     if (op->tokenize.tokenizer && status == MLDF_OK)
         (void)(mldf_tokenizer_finish(op->tokenize.tokenizer, NULL) < 0);
@@ -225,12 +226,24 @@ static mldf_status call_pack(struct operation *op) {
     return status;
 }
 
+static mldf_status pack_files(struct operation *op) {
+    return mldf_pack(op->paths, op->path_count, op->out, &op->how.pack, &op->result, &op->err);
+}
+
+static mldf_status call_pack(struct operation *op) {
+    return with_tokenizer(op, pack_files);
+}
+
 static PyObject *pack(PyObject *module, PyObject *args) {
     return operate(module, args, begin_sources, fill_pack, call_pack);
 }
 
-static mldf_status call_append_files(struct operation *op) {
+static mldf_status append_files(struct operation *op) {
     return mldf_append(op->out, op->paths, op->path_count, &op->how.pack, &op->result, &op->err);
+}
+
+static mldf_status call_append_files(struct operation *op) {
+    return with_tokenizer(op, append_files);
 }
 
 static PyObject *append(PyObject *module, PyObject *args) {

@@ -36,14 +36,23 @@ import numpy as np
 import numpy.typing as npt
 
 from .columns import Index
-from .errors import Error, IoError, StateError, WrongTypeError
+from .errors import (
+    CorruptError,
+    Error,
+    IoError,
+    RangeError,
+    StateError,
+    TruncatedError,
+    UnsupportedError,
+    WrongTypeError,
+)
 from .fields import CustomField, register_field
 from .files import Files, View, field_list
 from .keys import Keys
 from .limits import decoded_limit, flag, whole_or_none
 from .paths import Paths, expand, named
 from .results import class_names
-from .sample import Sample
+from .sample import Sample, Unreadable, partial_sample
 from .schema import Schema
 from .secret import Key, Passphrase, secret
 from .subsets import Subsets
@@ -138,6 +147,10 @@ def open(
 # ---- the dataset ----
 
 
+# Faults of one value; others (a checksum, a closed dataset, no key, no memory) are faults of the file or of the call.
+UNREADABLE = (CorruptError, RangeError, TruncatedError, UnsupportedError)
+
+
 class Dataset(Subsets, Sequence[Sample]):
     """Samples by number. Made by :func:`mldf.open`; subsets of it are datasets too, and cost nothing.
 
@@ -194,8 +207,8 @@ class Dataset(Subsets, Sequence[Sample]):
         if type(index) is int and 0 <= index < self._whole:
             try:
                 return self._sample(self._plan, index)
-            except Error as error:
-                raise self._partly(error, index) from None
+            except UNREADABLE as error:
+                return self._partly(error, index)
         if isinstance(index, tuple) and len(index) == 2 and isinstance(index[1], str):
             rows, name = index
             if type(rows) is int and 0 <= rows < self._whole:
@@ -207,25 +220,29 @@ class Dataset(Subsets, Sequence[Sample]):
             begin = self._starts[part] if self._starts is not None else 0
             try:
                 return self._view.files.readers[part].sample(self._view.plans[part], n - begin)
-            except Error as error:
-                raise self._partly(error, int(index)) from None
+            except UNREADABLE as error:
+                return self._partly(error, int(index))
         if isinstance(index, str):
             return self.column(index)
         return self.subset(index)
 
-    def _partly(self, error: Error, i: int) -> Error:
-        """A value of sample i does not decode: the error says which others can be read, and has them as `readable`."""
-        if len(self.fields) == 1:
-            return error
+    def _partly(self, error: Error, i: int) -> Sample:
+        """Sample i with one value or more that cannot be read: they raise when touched. Raises now if none can be."""
         readable: dict[str, Any] = {}
+        values: list[Any] = []
         for name in self.fields:
-            with contextlib.suppress(Error):
-                readable[name] = self[i, name]
-        if not 0 < len(readable) < len(self.fields):
-            return error
-        error.readable = readable
-        error.args = (f"{error}; the other fields can be read: ds[{i}, {next(iter(readable))!r}]", *error.args[1:])
-        return error
+            try:
+                readable[name] = value = self[i, name]
+                values.append(value)
+            except UNREADABLE as why:
+                values.append(Unreadable(why))
+        bad = [v.error for v in values if isinstance(v, Unreadable)]
+        if not bad or not readable:
+            raise error
+        for one in bad:
+            one.readable = readable
+            one.args = (f"{one}; the other fields can be read: ds[{i}, {next(iter(readable))!r}]", *one.args[1:])
+        return partial_sample(tuple(self.fields), values)
 
     def _values(self, rows: Any, name: str) -> Any:
         slot = self._view.slot(name)

@@ -15,6 +15,7 @@ the file), ``sample`` and ``field`` say where, or are None.
 from __future__ import annotations
 
 import collections
+import re
 import sys
 import threading
 import time
@@ -71,7 +72,7 @@ class Error(Exception):
     field: str | None = None
     """Its name."""
     readable: dict[str, Any] | None = None
-    """When ``ds[i]`` fails for one field: the values of the others."""
+    """When one value of ``ds[i]`` cannot be read: the values of the others."""
     path: str | None = None
     """The file, ``table.csv:17:3``, or the line and column of a text."""
 
@@ -92,6 +93,20 @@ class Error(Exception):
     @inside.setter
     def inside(self, text: str) -> None:
         self._inside = text
+
+    def speak_python(self) -> None:
+        """The command's options in the text become the arguments of the functions: --drop-fields is drop_fields=."""
+
+        def spell(text: str) -> str:
+            return re.sub(
+                r"--(to|fields|drop-fields|compress|format)\b(?!-)", lambda m: m[1].replace("-", "_") + "=", text
+            )
+
+        if self.args and "--" in str(self.args[0]):
+            self.args = (spell(str(self.args[0])), *self.args[1:])
+        for name in ("_message", "_inside"):
+            if name in self.__dict__:
+                self.__dict__[name] = spell(self.__dict__[name])
 
     def __init__(self, message: str = "", *, sample: int | None = None, field: str | None = None) -> None:
         super().__init__(message)

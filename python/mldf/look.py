@@ -135,7 +135,7 @@ def _filled(plan: dict[str, Any]) -> dict[str, Any]:
     """A pack plan as the command shows it."""
     slots = plan["bins"] * plan["length"]
     return {
-        **plan,
+        **{name: value for name, value in plan.items() if name != "seed" or value},
         "max_pieces": plan["max_pieces"] or None,
         "slots": slots,
         "fill": plan["tokens"] / slots if slots else 0.0,
@@ -153,6 +153,7 @@ def plan_tokens(
     max_pieces: int | None = None,
     bos: int | None = None,
     eos: int | None = None,
+    seed: int = 0,
     key: Key = None,
     passphrase: Passphrase = None,
 ) -> dict[str, Any]:
@@ -167,6 +168,7 @@ def plan_tokens(
     long        documents longer than a sequence: "cut", "truncate" or "drop"
     max_pieces  at most so many pieces in a sequence
     bos, eos    count these ids before and after each document
+    seed        best-fit: documents that take equal places come in a random order; 0: by their numbers
 
     >>> import mldf, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "t.mldf")
@@ -184,6 +186,7 @@ def plan_tokens(
         "max_pieces": whole_or_none("max_pieces", max_pieces, 1, 2**32 - 1),
         "bos": whole_or_none("bos", bos, 0, 2**31 - 1),
         "eos": whole_or_none("eos", eos, 0, 2**31 - 1),
+        "seed": whole("seed", seed, 0, 2**64 - 1),
         **secret(key, passphrase),
     }
     plan = _filled(_mldf.plan_tokens(encode(path), options))

@@ -15,6 +15,7 @@ Ints = Union[int, Sequence[int]]
 Floats = Union[float, str, Sequence[float]]
 
 __all__ = [
+    "AddNoise",
     "Affine",
     "AutoAugment",
     "AutoContrast",
@@ -82,6 +83,7 @@ __all__ = [
     "Resample",
     "Reshape",
     "Resize",
+    "Reverb",
     "Rotate",
     "STFT",
     "Saturation",
@@ -98,11 +100,26 @@ __all__ = [
     "TimeReverse",
     "TimeSubsample",
     "ToFloat",
+    "Trim",
     "TrivialAugment",
     "Truncate",
     "VerticalFlip",
     "Window",
 ]
+
+
+class AddNoise(Operation):
+    """[recording, noise]: the noise under the recording at a signal-to-noise ratio, as torchaudio's add_noise.
+
+    snr  decibels of the recording over the noise; [least, most]: drawn between them
+    p    the chance that noise is added
+    """
+
+    name: ClassVar[str] = "add_noise"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("snr", "floats", ...), ("p", "float", 1))
+
+    def __init__(self, snr: Floats, p: float = 1) -> None:
+        super().__init__(snr, p)
 
 
 class Affine(Operation):
@@ -1319,6 +1336,25 @@ class Resize(Operation):
         super().__init__(size, filter, antialias, max_size)
 
 
+class Reverb(Operation):
+    """[recording, impulse response]: the recording as it sounds in that room, as long as before.
+
+    p          the chance that it is done
+    normalize  the impulse response divided by its root sum of squares
+    align      begin where the impulse response is loudest, so that the sound stays where it was in time
+    """
+
+    name: ClassVar[str] = "reverb"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("p", "float", 1),
+        ("normalize", "bool", True),
+        ("align", "bool", True),
+    )
+
+    def __init__(self, p: float = 1, normalize: bool = True, align: bool = True) -> None:
+        super().__init__(p, normalize, align)
+
+
 class Rotate(Operation):
     """Turns the image by a random angle.
 
@@ -1579,6 +1615,27 @@ class ToFloat(Operation):
 
     def __init__(self) -> None:
         super().__init__()
+
+
+class Trim(Operation):
+    """A recording without the silence at its ends, as librosa.effects.trim.
+
+    top_db  decibels below the loudest frame from which on a frame is silent
+    frame   samples of a frame
+    hop     samples from one frame to the next
+    ref     the amplitude that is 0 dB; 0: the loudest frame's
+    """
+
+    name: ClassVar[str] = "trim"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("top_db", "float", 60),
+        ("frame", "int", 2048),
+        ("hop", "int", 512),
+        ("ref", "float", 0),
+    )
+
+    def __init__(self, top_db: float = 60, frame: int = 2048, hop: int = 512, ref: float = 0) -> None:
+        super().__init__(top_db, frame, hop, ref)
 
 
 class TrivialAugment(Operation):

@@ -16,7 +16,7 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Paths = Union[Path, Iterable[Path]]
 
 _MOST = 1_000_000  # names of files that braces stand for
-_BRACES = re.compile(r"\{([0-9]+)\.\.([0-9]+)\}")
+_BRACES = re.compile(r"\{([0-9]+)\.\.([0-9]+)\}|\{([^{}]*,[^{}]*)\}")
 
 
 def encode(path: Path) -> bytes:
@@ -43,13 +43,22 @@ def named(paths: list[str]) -> str:
 
 
 def braces(path: str) -> list[str]:
-    """A range of numbers in braces, as shells and WebDataset write it.
+    """A range of numbers in braces, or words, as shells and WebDataset write them.
 
     >>> braces("shard-{08..11}.tar")
     ['shard-08.tar', 'shard-09.tar', 'shard-10.tar', 'shard-11.tar']
+    >>> braces("{train,val}.tar")
+    ['train.tar', 'val.tar']
     """
     out, end = [""], 0
     for found in _BRACES.finditer(path):
+        if found[3] is not None:
+            words = found[3].split(",")
+            if len(words) * len(out) > _MOST:
+                raise ArgumentError(f"{path}: {found[0]} makes too many names")
+            out = [before + path[end : found.start()] + word for before in out for word in words]
+            end = found.end()
+            continue
         first, last = found[1], found[2]
         count = int(last) - int(first) + 1 if len(first) < 19 and len(last) < 19 else _MOST + 1
         if not 0 < count * len(out) <= _MOST:
@@ -62,8 +71,8 @@ def braces(path: str) -> list[str]:
 
 
 def expand(paths: Paths) -> list[str]:
-    """Files, in order: a path, a list of them; each may be a glob (``data/*.mldf``, sorted) or have a range
-    (``{000..009}``).
+    """Files, in order: a path, a list of them; each may be a glob (``data/*.mldf``, sorted), have a range
+    (``{000..009}``) or words (``{train,val}.tar``), or be several, as WebDataset joins them (``a.tar::b.tar``).
     """
     given: Iterable[Path]
     if isinstance(paths, (str, bytes, os.PathLike)):
@@ -82,7 +91,8 @@ def expand(paths: Paths) -> list[str]:
         text = os.fsdecode(encode(path))
         if not text:
             raise ArgumentError("an empty file name")
-        for one in [text] if os.path.exists(text) else braces(text):
+        joined = [text] if os.path.exists(text) else [part for part in text.split("::") if part] or [text]
+        for one in [name for part in joined for name in ([part] if os.path.exists(part) else braces(part))]:
             if os.path.exists(one) or not glob.has_magic(one):
                 out.append(one)
                 continue

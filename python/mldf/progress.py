@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Union
 
+from .errors import Error
+
 __all__ = ["Progress", "ProgressArgument"]
 
 
@@ -102,6 +104,8 @@ class Reporting:
         tell = self.tell
         return None if tell is None else lambda *told: tell(Progress(*told))
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _kind: object = None, error: object = None, _where: object = None) -> None:
         if self.bar is not None:
             self.bar.end()
+        if isinstance(error, Error):
+            error.speak_python()

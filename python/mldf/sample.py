@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from .errors import NoFieldError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from .errors import Error
 
 __all__ = ["Sample", "sample_type"]
 
@@ -80,6 +82,56 @@ class Sample(tuple[Any, ...]):
 
     def __repr__(self) -> str:
         return "Sample(" + ", ".join(f"{n}={brief(v)}" for n, v in zip(self.names, self)) + ")"
+
+
+class Unreadable:
+    """What is in a sample where a value could not be read; the sample raises `error` when it is asked for."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Error) -> None:
+        self.error = error
+
+    def __repr__(self) -> str:
+        return f"<{type(self.error).__name__}>"
+
+
+class _Partial:
+    """Comes before a sample's own type where some values could not be read: those raise when they are touched."""
+
+    __slots__ = ()
+
+    def __getitem__(self: Any, key: Any) -> Any:
+        value = Sample.__getitem__(self, key)
+        for one in value if isinstance(key, slice) else (value,):
+            if isinstance(one, Unreadable):
+                raise one.error
+        return value
+
+    def __iter__(self: Any) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __reduce__(self: Any) -> tuple[Any, ...]:
+        return _rebuild, (self.names, tuple(self))
+
+    def __repr__(self: Any) -> str:
+        return "Sample(" + ", ".join(f"{n}={brief(v)}" for n, v in zip(self.names, tuple.__iter__(self))) + ")"
+
+
+def _touching(i: int) -> property:
+    return property(lambda self: self[i])
+
+
+def partial_sample(names: tuple[str, ...], values: Iterable[Any]) -> Sample:
+    """A sample of which some values are :class:`Unreadable`."""
+    kind = sample_type(names)
+    members: dict[str, Any] = {"__slots__": (), "__doc__": kind.__doc__}
+    for i, name in enumerate(names):
+        if name in kind.__dict__:  # the fields that are attributes
+            members[name] = _touching(i)
+    made: Any = type(kind.__name__, (_Partial, kind), members)
+    sample: Sample = tuple.__new__(made, tuple(values))
+    return sample
 
 
 def brief(value: Any) -> str:

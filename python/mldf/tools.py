@@ -212,6 +212,13 @@ def append(
     allow_outside: bool = False,
     delimiter: str | None = None,
     number_keys: bool = False,
+    text: str | None = None,
+    tokenizer: str | None = None,
+    eos: bool = False,
+    bos: bool = False,
+    utf8: str = "refuse",
+    tokenizer_timeout: int | None = None,
+    tokenizer_processes: int | None = None,
     on_error: str = "raise",
     threads: int | None = None,
     key: Key = None,
@@ -225,6 +232,8 @@ def append(
 
     number_keys   samples of files without keys get "NAME/NUMBER" as theirs, if the file has keys
     max_unpacked  refuse a compressed tar that unpacks to more bytes than these; None: 2**40
+    text, tokenizer, eos, bos, utf8, tokenizer_timeout, tokenizer_processes   make tokens of a column of tables, as
+                  :func:`pack` does; what differs from what the file states of its tokens is refused
 
     Samples from Python: ``mldf.Writer.existing(path)``.
     """
@@ -233,6 +242,7 @@ def append(
         **output_options({"threads": threads, "encrypt_key": key, "encrypt_passphrase": passphrase}),
         **pack_options(format, None, key_column, None, on_error, layout, None, files, root, allow_outside, delimiter),
         **decoded_limit(max_decoded_bytes),
+        **tokenize_options(text, tokenizer, eos, bos, utf8, tokenizer_timeout, tokenizer_processes),
         "number_keys": flag("number_keys", number_keys),
         "max_unpacked": whole_or_none("max_unpacked", max_unpacked, 1),
     }

@@ -226,8 +226,10 @@ static mldf_status take_stream(const struct av_stream *s, struct audio_parts *ou
                 : mldf_buffer_append(&out->extra, s->extra, s->extra_bytes, err);
 }
 
-static mldf_status take_packets(const struct av_file_module *m, void *file, uint32_t stream, struct audio_parts *out,
-                                mldf_error *err) {
+/* file_bytes: the packets of one stream are parts of the file, so they have no more bytes than it. Tables that name the same bytes again and
+ * again would make a small file need any amount of memory. */
+static mldf_status take_packets(const struct av_file_module *m, void *file, uint32_t stream, size_t file_bytes,
+                                struct audio_parts *out, mldf_error *err) {
     struct av_packet p;
     char text[AV_TEXT] = "";
     mldf_status status = MLDF_OK;
@@ -236,8 +238,12 @@ static mldf_status take_packets(const struct av_file_module *m, void *file, uint
     while (status == MLDF_OK && (code = m->packet(file, &p, text)) != 0) {
         if (code < 0)
             return mldfi_fail(err, MLDF_E_CORRUPT, "%s", text);
-        if (p.stream != stream || p.bytes > UINT32_MAX)
+        if (p.stream != stream)
             continue;
+        if (p.bytes > AUDIO_PACKET_BYTES)
+            return mldfi_audio_long_packet(out->count, 0, p.bytes, err);
+        if (p.bytes > file_bytes - out->made.size)
+            return mldfi_fail(err, MLDF_E_CORRUPT, "its packets have more bytes than the file");
         if (p.discard && begun)
             break; /* behind the end of its edit list */
         if (p.extra)
@@ -275,7 +281,7 @@ static mldf_status demux_mp4(const uint8_t *data, size_t bytes, struct audio_par
     if (status == MLDF_OK)
         status = take_stream(&stream, out, err);
     if (status == MLDF_OK)
-        status = take_packets(m, file, i, out, err);
+        status = take_packets(m, file, i, bytes, out, err);
     m->close(file);
     out->data = out->made.data;
     return status < 0 ? status : mldfi_av_settle(out, err);

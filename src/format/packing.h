@@ -24,6 +24,7 @@ struct packing_rule {
     uint32_t bos, eos;   /* the id + 1; 0: not added */
     uint8_t algorithm;
     uint8_t long_documents;
+    uint64_t seed; /* best-fit: documents that take equal places come in a random order; 0: by their numbers */
 };
 
 struct packing_piece {

@@ -1,7 +1,7 @@
 /* Making a pack plan (packing.h).
  *
  * best-fit: documents longer than a bin are cut into full bins and one rest; what is shorter than a bin is sorted by length, longest first, equal
- * ones by document (a counting sort), and each goes into the fullest bin that takes it. Bins of equal room are a stack. The bins that have room r
+ * ones by document, or with a seed by a hash of it (a counting sort), and each goes into the fullest bin that takes it. Bins of equal room are a stack. The bins that have room r
  * are found through a bitmap over r with two summaries above it: the next set bit is three steps away. So a plan costs O(documents + length).
  * next-fit: documents in their order; what does not fit opens a new bin. concat: all documents end to end, cut every `length` tokens. */
 #include <inttypes.h>
@@ -12,6 +12,7 @@
 #include "format/packing.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/random.h"
 
 enum { LENGTH_MOST = 1 << 30, ENDS_LEAST = 4 };
 
@@ -33,12 +34,16 @@ mldf_status mldfi_packing_check_rule(const struct packing_rule *r, mldf_error *e
     if (r->algorithm == PACKING_CONCAT && (r->align != 1 || r->max_pieces || r->long_documents != PACKING_CUT))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "concat cuts documents wherever a sequence ends: it has no align, max_pieces or long");
+    if (r->seed && r->algorithm != PACKING_BEST_FIT)
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "a seed is for best-fit: next-fit and concat keep the documents' order");
     return MLDF_OK;
 }
 
 bool mldfi_packing_same_rule(const struct packing_rule *a, const struct packing_rule *b) {
     return a->length == b->length && a->align == b->align && a->max_pieces == b->max_pieces && a->bos == b->bos &&
-           a->eos == b->eos && a->algorithm == b->algorithm && a->long_documents == b->long_documents;
+           a->eos == b->eos && a->algorithm == b->algorithm && a->long_documents == b->long_documents &&
+           a->seed == b->seed;
 }
 
 uint64_t mldfi_packing_hash(const uint64_t *lengths, uint64_t rows) {
@@ -299,6 +304,41 @@ static mldf_status sort_rests(struct best_fit *b, const struct packing_rule *r, 
     return MLDF_OK;
 }
 
+/* A rest and its place among those that take as much. */
+struct drawn {
+    uint64_t key;
+    struct rest rest;
+};
+
+static int by_key(const void *a, const void *b) {
+    const struct drawn *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->rest.document < y->rest.document ? -1 : x->rest.document > y->rest.document;
+}
+
+/* seed: those that take equal places go by a hash of their document. After sorting, starts[size] is where the ones of that size end. */
+static mldf_status shuffle_ties(struct best_fit *b, const struct packing_rule *r, mldf_error *err) {
+    uint64_t begin = 0, most = 0, key = mldfi_mix64(r->seed);
+    for (uint32_t size = r->length; size > 0; begin = b->starts[size--])
+        most = b->starts[size] - begin > most ? b->starts[size] - begin : most;
+    struct drawn *drawn = mldfi_alloc((size_t)(most + 1) * sizeof *drawn, err);
+    if (!drawn)
+        return MLDF_E_MEMORY;
+    begin = 0;
+    for (uint32_t size = r->length; size > 0; begin = b->starts[size--]) {
+        size_t count = (size_t)(b->starts[size] - begin);
+        for (size_t i = 0; i < count; i++)
+            drawn[i] = (struct drawn){mldfi_mix64(key + b->order[begin + i].document), b->order[begin + i]};
+        if (count > 1)
+            qsort(drawn, count, sizeof *drawn, by_key);
+        for (size_t i = 0; i < count; i++)
+            b->order[begin + i] = drawn[i].rest;
+    }
+    free(drawn);
+    return MLDF_OK;
+}
+
 /* Each rest into the fullest bin that takes it. Returns the number of bins. */
 static uint32_t place_rests(struct best_fit *b, const struct packing_rule *r) {
     struct rooms *s = &b->rooms;
@@ -382,6 +422,8 @@ static mldf_status best_fit(struct packing *p, const uint64_t *lengths, mldf_err
     if (p->rows >= UINT32_MAX)
         return mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " rows; best-fit plans up to 2^32 - 2", p->rows);
     mldf_status status = sort_rests(&b, &p->rule, lengths, p->rows, err);
+    if (status >= 0 && p->rule.seed)
+        status = shuffle_ties(&b, &p->rule, err);
     if (status >= 0)
         status = rooms_begin(&b.rooms, p->rule.length, b.rests, err);
     if (status >= 0)

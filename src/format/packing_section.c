@@ -4,7 +4,7 @@
  *
  *     header   0 bins_offset · 8 pieces_offset · 16 bins · 24 pieces · 32 rows · 40 placed · 48 left out · 56 cut · 64 lengths_hash, u64 each
  *              72 length · 76 align · 80 max_pieces · 84 most_pieces · 88 bos + 1 · 92 eos + 1, u32 each
- *              96 field u16 · 98 algorithm · 99 algorithm version · 100 long documents · 101 piece form, u8 each · 102 zeros
+ *              96 field u16 · 98 algorithm · 99 algorithm version · 100 long documents · 101 piece form, u8 each · 102 zeros · 104 seed u64 · 112 zeros
  *
  * Reading checks what must hold so that no access leaves the section; whether a piece fits its row is checked when it is used. */
 #include <inttypes.h>
@@ -37,6 +37,7 @@ static void load_header(const uint8_t *h, struct packing *p) {
     p->version = h[99];
     p->rule.long_documents = h[100];
     p->wide = h[101] == 1;
+    p->rule.seed = mldfi_load_u64(h + 104);
 }
 
 static void store_header(const struct packing *p, uint64_t bins_offset, uint64_t pieces_offset, uint8_t *h) {
@@ -61,6 +62,7 @@ static void store_header(const struct packing *p, uint64_t bins_offset, uint64_t
     h[99] = p->version;
     h[100] = p->rule.long_documents;
     h[101] = p->wide;
+    mldfi_store_u64(h + 104, p->rule.seed);
 }
 
 static bool table_fits(uint64_t offset, uint64_t count, uint64_t each, uint64_t least, uint64_t bytes) {

@@ -122,7 +122,8 @@ static bool beton_claims_image(void *state, uint64_t sample, size_t field) {
 }
 
 static const struct foreign_ops ops = {"beton",      beton_close,         beton_get, NULL,        NULL,
-                                       beton_verify, beton_payload_bytes, false,     beton_range, beton_claims_image};
+                                       beton_verify, beton_payload_bytes, false,     beton_range, beton_claims_image,
+                                       NULL};
 
 /* The dtype of `[["", "<f4"]]`; NONE for structs and what we do not store. */
 static mldf_dtype simple_dtype(const struct beton_field *f) {

@@ -195,7 +195,8 @@ static bool tar_claims_file(void *state, uint64_t sample, size_t field) {
 }
 
 static const struct foreign_ops ops = {"tar",      tar_close,         tar_get, tar_key, tar_find_key,
-                                       tar_verify, tar_payload_bytes, false,   NULL,    tar_claims_file};
+                                       tar_verify, tar_payload_bytes, false,   NULL,    tar_claims_file,
+                                       NULL};
 
 /* ---- Opening ------------------------------------------------------------------------------------------------------------ */
 

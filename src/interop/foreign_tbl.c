@@ -100,10 +100,10 @@ static bool tbl_claims_image(void *state, uint64_t sample, size_t field) {
            entry.format <= TBL_TIFF;
 }
 
-static const struct foreign_ops ops1 = {"tbl1",     tbl_close,         tbl_get, NULL,      NULL,
-                                        tbl_verify, tbl_payload_bytes, false,   tbl_range, tbl_claims_image};
-static const struct foreign_ops ops2 = {"tbl2",     tbl_close,         tbl_get, NULL,      NULL,
-                                        tbl_verify, tbl_payload_bytes, true,    tbl_range, tbl_claims_image};
+static const struct foreign_ops ops1 = {"tbl1", tbl_close, tbl_get,          NULL, NULL, tbl_verify, tbl_payload_bytes,
+                                        false,  tbl_range, tbl_claims_image, NULL};
+static const struct foreign_ops ops2 = {"tbl2", tbl_close, tbl_get,          NULL, NULL, tbl_verify, tbl_payload_bytes,
+                                        true,   tbl_range, tbl_claims_image, NULL};
 
 /* JSON when every block says so and holds some; otherwise plain bytes. */
 static mldf_status metadata_type(struct tbl *tbl, uint64_t count, uint16_t *type, mldf_error *err) {

@@ -72,8 +72,8 @@ mldf_status mldfi_tar_reader_new(struct tar_reader **out, struct tar_input *inpu
                                  mldf_error *err);
 void mldfi_tar_reader_free(struct tar_reader *reader);
 /* The next file; MLDF_END after the last. What is left of the content before it is skipped. Folders are passed over, links and
- * devices with a warning; sparse files are MLDF_E_UNSUPPORTED; an archive that ends without its end mark is
- * MLDF_E_TRUNCATED. */
+ * devices with a warning; sparse files are MLDF_E_UNSUPPORTED. An archive that ends between two members, without its
+ * end mark, ends with a warning; one that ends elsewhere is MLDF_E_TRUNCATED. */
 mldf_status mldfi_tar_next(struct tar_reader *reader, struct tar_member *out, mldf_error *err);
 /* The whole content of the current member: in place, or in `scratch`. Memory grows with what really comes. */
 mldf_status mldfi_tar_content(struct tar_reader *reader, mldf_buffer *scratch, const uint8_t **data, mldf_error *err);

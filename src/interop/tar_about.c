@@ -92,8 +92,11 @@ mldf_status mldfi_tar_about_read(struct tar_about *out, struct tar_input *input,
            mldfi_tar_is_about(member.name, member.name_bytes)) {
         status = take(out, reader, &member, context, &why);
         if (status < 0 && status != MLDF_E_MEMORY) {
+            bool too_long = status == MLDF_E_LIMIT; /* to look behind it, all of it would have to be read */
             mldfi_warn(context, "%s: %s is not used: %s", path, member.name, MLDF_ERROR_TEXT(&why));
             status = MLDF_OK;
+            if (too_long)
+                break;
         } else if (status < 0 && err) {
             *err = why;
         }

@@ -402,6 +402,14 @@ mldf_status mldfi_tar_next(struct tar_reader *r, struct tar_member *out, mldf_er
         status = mldfi_tar_input_read(r->input, block, sizeof block, &got, err);
         if (status < 0)
             break;
+        if (got == 0 && r->header_offset > 0 && r->local.path.size == 0 &&
+            !r->local.has_size) { /* between members nothing is missing but the mark */
+            warning(
+                r,
+                "the archive ends after this member, without its end mark; if it was cut short, samples are missing");
+            r->ended = true;
+            return MLDF_END;
+        }
         if (got < sizeof block)
             return truncated(r, got ? "inside the header after this member" : "without its end mark, after this member",
                              err);

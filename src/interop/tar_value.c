@@ -8,11 +8,15 @@
 #include "util/error.h"
 #include "util/number.h"
 
+static bool is_space(char c) {
+    return c == '\n' || c == '\r' || c == '\t' || c == ' ';
+}
+
 /* White space around a number does not count. */
 static void trim(const char **text, uint64_t *bytes) {
-    while (*bytes && strchr("\n\r\t ", (*text)[*bytes - 1]))
+    while (*bytes && is_space((*text)[*bytes - 1]))
         (*bytes)--;
-    while (*bytes && strchr("\n\r\t ", **text))
+    while (*bytes && is_space(**text))
         (*text)++, (*bytes)--;
 }
 

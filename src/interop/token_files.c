@@ -14,6 +14,8 @@
 
 static const uint8_t megatron_magic[9] = {'M', 'M', 'I', 'D', 'I', 'D', 'X', 0, 0};
 
+static const uint8_t nothing[8]; /* the bytes of an empty file, which has no mapping */
+
 /* A second file beside the first. */
 struct neighbour {
     struct os_file file;
@@ -196,7 +198,7 @@ static mldf_status tokens_get(void *state, uint64_t sample, size_t field, bool v
         return mldfi_fail(err, MLDF_E_CORRUPT, "document %" PRIu64 " is tokens %" PRIu64 " to %" PRIu64 " of %" PRIu64,
                           sample, begin, end, t->id_count);
     if (field == t->loss_field)
-        return give_array(t->third.map.data + begin, end - begin, 1, scratch, out, err);
+        return give_array((t->third.map.data ? t->third.map.data : nothing) + begin, end - begin, 1, scratch, out, err);
     return give_ids(t, t->ids + begin * mldf_dtype_bytes(t->source), end - begin, true, scratch, out, err);
 }
 
@@ -207,16 +209,61 @@ static mldf_status tokens_bytes(void *state, uint64_t *out, mldf_error *err) {
     return MLDF_OK;
 }
 
-static const struct foreign_ops megatron_ops = {
-    .format = "megatron", .close = tokens_close, .get = tokens_get, .payload_bytes = tokens_bytes};
-static const struct foreign_ops llmc_ops = {
-    .format = "llmc", .close = tokens_close, .get = tokens_get, .payload_bytes = tokens_bytes};
-static const struct foreign_ops nanogpt_ops = {
-    .format = "nanogpt", .close = tokens_close, .get = tokens_get, .payload_bytes = tokens_bytes};
-static const struct foreign_ops olmo_ops = {
-    .format = "olmo", .close = tokens_close, .get = tokens_get, .payload_bytes = tokens_bytes};
-static const struct foreign_ops datatrove_ops = {
-    .format = "datatrove", .close = tokens_close, .get = tokens_get, .payload_bytes = tokens_bytes};
+/* A document of a Megatron file: the sum of its sequences, each of which must be in the .bin. */
+static uint64_t megatron_length(const struct token_file *t, uint64_t document, uint64_t *left) {
+    uint64_t first = mldfi_load_u64(t->indices + 8 * document), last = mldfi_load_u64(t->indices + 8 * document + 8);
+    uint64_t total = 0, at, count;
+    if (first > last || last > t->sequences || last - first > *left)
+        return MLDF_NONE;
+    *left -= last - first;
+    for (uint64_t s = first; s < last; s++, total += count)
+        if (get_sequence(t, s, &at, &count, NULL) < 0)
+            return MLDF_NONE;
+    return total;
+}
+
+static bool tokens_lengths(void *state, size_t field, uint64_t first, uint64_t count, uint64_t *out) {
+    const struct token_file *t = state;
+    if (field == t->sequence_field || field == t->mode_field || field == t->loss_field)
+        return false;
+    uint64_t left =
+        t->sequences; /* documents share no sequences: where their numbers say so, no time is spent on them */
+    for (uint64_t i = first; i < first + count; i++) {
+        if (t->indices) {
+            out[i - first] = megatron_length(t, i, &left);
+            continue;
+        }
+        uint64_t begin = i ? end_of(t, i - 1) : 0, end = end_of(t, i);
+        out[i - first] = begin > end || end > t->id_count ? MLDF_NONE : end - begin;
+    }
+    return true;
+}
+
+static const struct foreign_ops megatron_ops = {.format = "megatron",
+                                                .close = tokens_close,
+                                                .get = tokens_get,
+                                                .payload_bytes = tokens_bytes,
+                                                .lengths = tokens_lengths};
+static const struct foreign_ops llmc_ops = {.format = "llmc",
+                                            .close = tokens_close,
+                                            .get = tokens_get,
+                                            .payload_bytes = tokens_bytes,
+                                            .lengths = tokens_lengths};
+static const struct foreign_ops nanogpt_ops = {.format = "nanogpt",
+                                               .close = tokens_close,
+                                               .get = tokens_get,
+                                               .payload_bytes = tokens_bytes,
+                                               .lengths = tokens_lengths};
+static const struct foreign_ops olmo_ops = {.format = "olmo",
+                                            .close = tokens_close,
+                                            .get = tokens_get,
+                                            .payload_bytes = tokens_bytes,
+                                            .lengths = tokens_lengths};
+static const struct foreign_ops datatrove_ops = {.format = "datatrove",
+                                                 .close = tokens_close,
+                                                 .get = tokens_get,
+                                                 .payload_bytes = tokens_bytes,
+                                                 .lengths = tokens_lengths};
 
 /* ---- Documents by their eos ---------------------------------------------------------------------------------------------------------- */
 
@@ -256,7 +303,7 @@ static mldf_status take_ids(struct token_file *t, const uint8_t *data, uint64_t 
     if ((bytes - at) % width)
         return mldfi_fail_at(err, MLDF_E_TRUNCATED, bytes, "%" PRIu64 " bytes are not whole ids of %" PRIu64 " bytes",
                              bytes - at, width);
-    t->ids = data ? data + at : NULL;
+    t->ids = data ? data + at : nothing;
     t->id_count = (bytes - at) / width;
     return MLDF_OK;
 }

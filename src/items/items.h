@@ -59,7 +59,7 @@ struct item_arg {
     double number; /* FLAG: 0 or 1; CHOICE: the word's index */
     char *name;    /* NAME: of a field; malloc'ed */
 };
-enum { ITEM_PARAMS = 28 };
+enum { ITEM_PARAMS = 32 };
 
 /* ---- The table (row_table.c) ------------------------------------------------------------------------------------------------ */
 

@@ -7,6 +7,7 @@
 #include "field/tokens.h"
 #include "field/type.h"
 #include "items/packed.h"
+#include "reader/foreign.h"
 #include "reader/plans.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -119,6 +120,24 @@ static mldf_status add_rows(mldf_view *view, struct growing *g, const mldf_reade
     return status;
 }
 
+/* A file whose index says how long its documents are. *known false: it does not. */
+static mldf_status add_indexed(mldf_view *view, struct growing *g, const mldf_reader *reader, size_t field, bool *known,
+                               mldf_error *err) {
+    uint64_t rows = mldf_reader_sample_count(reader);
+    *known = false;
+    if (!reader->foreign.ops || !reader->foreign.ops->lengths)
+        return MLDF_OK;
+    mldf_status status =
+        mldfi_array_reserve(&g->lengths, &g->lengths_capacity, (size_t)(g->count + rows) + 1, sizeof *g->lengths, err);
+    if (status < 0)
+        return status;
+    *known = reader->foreign.ops->lengths(reader->foreign.state, field, 0, rows, g->lengths + g->count);
+    for (uint64_t i = 0; *known && i < rows; i++)
+        view->odd_rows += g->lengths[g->count + i] == PACKING_NULL;
+    g->count += *known ? rows : 0;
+    return MLDF_OK;
+}
+
 static mldf_status add_reader(mldf_view *view, size_t index, struct growing *g, bool streams, mldf_error *err) {
     struct packed *p = view->packed;
     const mldf_reader *reader = view->readers[index];
@@ -131,6 +150,11 @@ static mldf_status add_reader(mldf_view *view, size_t index, struct growing *g, 
     mldf_status status = MLDF_OK;
     if (plain)
         return add_rows(view, g, reader, field, false, err);
+    bool known = false;
+    if (!streams)
+        status = add_indexed(view, g, reader, field, &known, err);
+    if (status < 0 || known)
+        return status;
     for (uint64_t row = 0; row < rows && status >= 0; row++) {
         if (streams)
             p->first_of_row[base + row] = g->count;

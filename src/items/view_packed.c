@@ -4,6 +4,7 @@
  *   align       pieces begin at multiples of it
  *   long        documents longer than a sequence: cut into pieces, truncate, drop
  *   bos, eos    ids that are added to every document
+ *   seed        best-fit: documents that take equal places in a random order
  *   per_file    a plan for each file; otherwise one of all, unless every file has its own stored
  *   objective   causal, fim(...), mlm(...): packed_objective.c
  * and, of what an item shows: pad, ends, shift, positions, base, cu_seqlens, max_seqlen, target, dtype. packed.h says who does what. */
@@ -38,6 +39,7 @@ static const struct item_param params[PACKED_PARAMS + 1] = {
     [PACKED_BOS] = {"bos", ITEM_ID, NULL, .quiet = true},
     [PACKED_EOS] = {"eos", ITEM_ID, NULL, .quiet = true},
     [PACKED_PER_FILE] = {"per_file", ITEM_FLAG, NULL, .quiet = true},
+    [PACKED_SEED] = {"seed", ITEM_NUMBER, NULL, .quiet = true},
     [PACKED_OBJECTIVE] = {"objective", ITEM_CHOICE, objectives, .quiet = true},
     [PACKED_FIM_RATE] = {"fim.rate", ITEM_NUMBER, NULL, .quiet = true},
     [PACKED_FIM_SPM] = {"fim.spm", ITEM_NUMBER, NULL, .quiet = true},
@@ -242,6 +244,8 @@ static mldf_status take_rule(mldf_view *view, struct packing_rule *rule, mldf_er
         status = mldfi_packed_check_whole(view, PACKED_MAX_PIECES, 0, 4294967295.0, err);
     if (status >= 0)
         status = mldfi_packed_check_whole(view, PACKED_BASE, 0, 1, err);
+    if (status >= 0)
+        status = mldfi_packed_check_whole(view, PACKED_SEED, 0, 9007199254740992.0, err);
     if (status < 0)
         return status;
     *rule = (struct packing_rule){
@@ -252,6 +256,7 @@ static mldf_status take_rule(mldf_view *view, struct packing_rule *rule, mldf_er
         .eos = p->eos < 0 ? 0 : (uint32_t)p->eos + 1,
         .algorithm = (uint8_t)(PACKING_BEST_FIT + (int)args[PACKED_ALGORITHM].number),
         .long_documents = (uint8_t)args[PACKED_LONG].number,
+        .seed = args[PACKED_SEED].given ? (uint64_t)args[PACKED_SEED].number : 0,
     };
     status = mldfi_packing_check_rule(rule, err);
     if (status < 0)
@@ -263,7 +268,8 @@ static mldf_status take_rule(mldf_view *view, struct packing_rule *rule, mldf_er
 static void forget_defaults(mldf_view *view) {
     for (int i = 0; i < PACKED_PARAMS; i++) {
         bool one = i == PACKED_ALIGN || i == PACKED_BASE || i == PACKED_SHIFT || i == PACKED_TARGET;
-        bool plain = i == PACKED_MAX_PIECES || params[i].kind == ITEM_CHOICE || params[i].kind == ITEM_FLAG || one;
+        bool plain = i == PACKED_MAX_PIECES || i == PACKED_SEED || params[i].kind == ITEM_CHOICE ||
+                     params[i].kind == ITEM_FLAG || one;
         if (params[i].quiet && plain && view->args[i].number == (one ? 1 : 0))
             view->args[i].given = false;
     }

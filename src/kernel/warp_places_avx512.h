@@ -92,7 +92,7 @@ static float rough_error(const struct block *b) {
         return 1;
     if (b->map->perspective) {
         double bend = (fabs(m[6]) * wide + fabs(m[7]) * high + fabs(m[8])) * 0x1p-21;
-        double least = m[8] + fmin(m[6] * wide, 0) + fmin(m[7] * high, 0);
+        double least = m[8] + (m[6] < 0 ? m[6] * wide : 0) + (m[7] < 0 ? m[7] * high : 0);
         if (!(least > 64 * bend))
             return 1;
         error = error / least + size * (bend / least + 0x1p-21);

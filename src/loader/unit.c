@@ -422,6 +422,7 @@ static void complete(struct worker *worker, struct job *job, size_t index, unsig
     const struct dataset *dataset = &worker->loader->dataset;
     struct sample_numbers numbers = {mldfi_dataset_item(dataset, &slot->seat), mldfi_dataset_row(dataset, &slot->seat),
                                      slot->valid};
+    mldfi_worker_lengths(worker->plan, side, job_lengths(worker, job, index));
     mldfi_batch_extras(job->batch, index, job_lengths(worker, job, index), &numbers, worker->plan, side);
 }
 

@@ -118,7 +118,8 @@ enum {
         128, /* may stand in a statement of several outputs with one draw for all; sees every role that infer accepts */
     OP_INPUTS = 256, /* takes several inputs: run_many */
     OP_TIME =
-        512 /* selects or resamples along axis t: `pull` says what it needs of its input, so it goes into the source. Not mapped over frames */
+        512, /* selects or resamples along axis t: `pull` says what it needs of its input, so it goes into the source. Not mapped over frames */
+    OP_SHRINKS = 1024 /* run may make the last of out->dims less than shape said: the values decide */
 };
 
 struct frame_times; /* field/frame_times.h */
@@ -204,8 +205,8 @@ struct op_type {
                             struct tensor *b, struct op_work *work, mldf_error *err);
     /* OP_INPUTS: first of its chain. */
     mldf_status (*infer_many)(struct op *op, const struct edge *in, size_t count, struct edge *out, mldf_error *err);
-    mldf_status (*run_many)(const struct op *op, const struct tensor *in, size_t count, struct tensor *out,
-                            mldf_error *err);
+    mldf_status (*run_many)(const struct op *op, const void *draw, const struct tensor *in, size_t count,
+                            struct tensor *out, struct op_work *work, mldf_error *err);
     /* Point-wise steps: C for one element (code.h). MLDF_END: not for this op. NULL: not for any. */
     mldf_status (*emit)(const struct op *op, struct code_writer *writer, mldf_error *err);
     /* Arguments that only the operation understands, when the text is read. *at: the byte of the text that is wrong. */

@@ -296,12 +296,12 @@ static mldf_status concat_infer(struct op *op, const struct edge *in, size_t cou
 }
 
 /* Both: outer repetitions of each input's part in turn. */
-static mldf_status join_run(const struct op *op, const struct tensor *in, size_t count, struct tensor *out,
-                            mldf_error *err) {
+static mldf_status join_run(const struct op *op, const void *draw, const struct tensor *in, size_t count,
+                            struct tensor *out, struct op_work *work, mldf_error *err) {
     uint32_t axis = axis_of(op, out->ndim);
     uint64_t outer = 1;
     uint8_t *to = out->data;
-    (void)err;
+    (void)draw, (void)work, (void)err;
     for (uint32_t i = 0; i < axis; i++)
         outer *= out->dims[i];
     for (uint64_t o = 0; o < outer; o++)

@@ -20,6 +20,8 @@ static const struct op_type *const *const families[] = {
     mldfi_ops_clip,
     mldfi_ops_resample,
     mldfi_ops_wave,
+    mldfi_ops_trim,
+    mldfi_ops_mix_wave,
     mldfi_ops_spectrum,
     mldfi_ops_fbank,
     mldfi_ops_log,

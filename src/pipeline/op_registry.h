@@ -12,6 +12,8 @@ extern const struct op_type *const mldfi_ops_window[];
 extern const struct op_type *const mldfi_ops_clip[];
 extern const struct op_type *const mldfi_ops_resample[];
 extern const struct op_type *const mldfi_ops_wave[];
+extern const struct op_type *const mldfi_ops_trim[];
+extern const struct op_type *const mldfi_ops_mix_wave[];
 extern const struct op_type *const mldfi_ops_spectrum[];
 extern const struct op_type *const mldfi_ops_fbank[];
 extern const struct op_type *const mldfi_ops_log[];

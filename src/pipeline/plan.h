@@ -74,6 +74,7 @@ struct plan_output {
     bool mask;                          /* PAD: one more output NAME_mask (bool) */
     bool text;                          /* RAGGED: bytes that must be UTF-8 */
     bool waves;                         /* made from a recording: n[PLAN_SAMPLES] is known */
+    bool shrinks;                       /* a step may make it shorter than was measured (OP_SHRINKS) */
     bool valid;                         /* one more output NAME_valid (bool): mldfi_worker_filled tells */
     struct plan_clips {
         uint32_t count;   /* clips of a sample, made by the step clip; 0: none */
@@ -181,6 +182,9 @@ mldf_status mldfi_plan_run_pair(const struct plan *plan, struct plan_worker *wor
 
 /* Of the sample that was run last (side 1: the odd one of a pair): was the output's value null, and filled? */
 bool mldfi_worker_filled(const struct plan_worker *worker, unsigned side, size_t output);
+
+/* Of that sample: the lengths of outputs that became shorter than they were measured, into the places that mldfi_plan_prepare filled. */
+void mldfi_worker_lengths(const struct plan_worker *worker, unsigned side, struct plan_length *lengths);
 
 /* And what came of its clips (clips.c): valid and pts have count * frames entries, start and end have `count`. NULL: not there. */
 struct clip_notes {

@@ -59,9 +59,19 @@ static bool has_waves(const struct graph *graph, const struct chain *c) {
     return waves;
 }
 
+/* May values become shorter than their shapes say? What several inputs are made into is measured by making it. */
+static bool has_shrinking(const struct graph *graph, const struct chain *c) {
+    bool shrinks = c->input_count == 1 && graph->chains[c->inputs[0]].output.shrinks;
+    for (size_t k = 0; k < c->op_count && !shrinks; k++)
+        shrinks = c->ops[k].type->flags & OP_SHRINKS;
+    return shrinks;
+}
+
 void mldfi_plan_note_prepared(struct graph *graph) {
-    for (size_t i = 0; i < graph->chain_count; i++)
+    for (size_t i = 0; i < graph->chain_count; i++) {
         graph->chains[i].output.waves = has_waves(graph, &graph->chains[i]);
+        graph->chains[i].output.shrinks = has_shrinking(graph, &graph->chains[i]);
+    }
     for (size_t i = graph->chain_count; i-- > 0;) {
         struct chain *c = &graph->chains[i];
         const struct source_type *source = mldfi_chain_source(c);
@@ -83,7 +93,9 @@ static mldf_status begin_shape(const struct run *r, struct side *side, size_t ch
     struct chain_memory *memory = &side->chains[chain];
     mldf_status status = MLDF_OK;
     *first = 0;
-    if (c->stage_count && c->stages[0].kind == STAGE_JOIN) {
+    /* Values that lie one behind the other need their true lengths. */
+    bool exact = c->output.shrinks && c->output.collate == COLLATE_RAGGED;
+    if ((c->stage_count && c->stages[0].kind == STAGE_JOIN) || exact) {
         struct run whole = *r;
         whole.measuring = false;
         for (size_t i = 0; status == MLDF_OK && i <= chain; i++)
@@ -160,6 +172,20 @@ static mldf_status length_of(const struct chain *c, const struct chain_memory *m
                                     mldfi_tensor_width(t), mldfi_tensor_height(t));
     mldfi_name_chain(c, err);
     return status;
+}
+
+void mldfi_worker_lengths(const struct plan_worker *worker, unsigned side, struct plan_length *lengths) {
+    const struct graph *graph = &worker->plan->graph;
+    for (size_t i = 0; i < graph->chain_count; i++) {
+        const struct chain *c = &graph->chains[i];
+        const struct chain_memory *memory = &worker->sides[side].chains[i];
+        if (c->target == SIZE_MAX || !c->output.shrinks || c->output.collate == COLLATE_FIXED || memory->null)
+            continue;
+        uint64_t samples = is_recording(&c->output.edge) ? memory->tensor.dims[memory->tensor.ndim - 1]
+                                                         : lengths[c->target].n[PLAN_SAMPLES];
+        (void)length_of(c, memory, &lengths[c->target], NULL);
+        lengths[c->target].n[PLAN_SAMPLES] = samples;
+    }
 }
 
 /* Shapes of all chains that matter, in their memory. */

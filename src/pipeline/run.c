@@ -259,13 +259,16 @@ static mldf_status run_join(const struct run *r, struct side *side, size_t chain
     for (size_t i = 0; i < c->input_count; i++)
         inputs[i] = side->chains[c->inputs[i]].tensor;
     memory->in = -1;
-    mldf_status status = MLDF_OK;
-    if (op->type->shape)
-        status = op->type->shape(op, NULL, inputs, &out, err);
+    const void *draw;
+    memory->frame = mldfi_frame_of(&inputs[0]);
+    mldf_status status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
+    if (status == MLDF_OK && op->type->shape)
+        status = op->type->shape(op, draw, inputs, &out, err);
     if (status == MLDF_OK)
         status = mldfi_stage_room(memory, &out, dst, dst_bytes, &in, err);
     if (status == MLDF_OK)
-        status = op->type->run_many(op, inputs, c->input_count, &out, err);
+        status = op->type->run_many(op, draw, inputs, c->input_count, &out, &r->worker->work, err);
+    memory->frame = mldfi_frame_of(&out);
     memory->tensor = out;
     memory->in = status == MLDF_OK ? in : -1;
     return mldfi_in_step(op, status, err);

@@ -29,6 +29,9 @@ struct foreign_ops {
     /* Does the file say of this value, whose type is made from files and keeps any bytes, that it is of a format that is read here? For a deep
      * verify: the record of a value that no decoder takes says "other". */
     bool (*claims_file)(void *state, uint64_t sample, size_t field);
+    /* Files of token ids: how long the samples [first, first + count) are, from the index alone; MLDF_NONE: that one cannot be read. False: not of
+     * this field. */
+    bool (*lengths)(void *state, size_t field, uint64_t first, uint64_t count, uint64_t *out);
 };
 
 /* A reader without content: its file is open and mapped. Used by src/interop, which then sets `foreign`, the schema and the count. */

@@ -55,7 +55,8 @@ void mldfi_packing_describe(const mldf_schema *schema, const struct packing *p, 
                              .pieces = p->pieces,
                              .tokens = p->placed,
                              .left_out = p->left_out,
-                             .cut_documents = p->cut};
+                             .cut_documents = p->cut,
+                             .seed = p->rule.seed};
 }
 
 mldf_status mldf_reader_token_plan(const mldf_reader *reader, size_t index, mldf_token_plan *out, mldf_error *err) {

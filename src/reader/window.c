@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "field/audio_media.h"
+#include "field/audio_packets.h"
 #include "field/audio_type.h"
 #include "reader/reader.h"
 #include "util/bytes.h"
@@ -41,6 +42,7 @@ mldf_status mldf_reader_get_window(const mldf_reader *reader, uint64_t sample, s
                                    uint64_t count, float *out, mldf_error *err) {
     struct from_file f = {reader, sample, field, MLDF_BUFFER_INIT};
     struct audio_bytes in = {get_bytes, &f, 0};
+    struct audio_memory whole = {0};
     mldf_audio_info info;
     mldf_value value;
     void *worker = NULL;
@@ -54,10 +56,13 @@ mldf_status mldf_reader_get_window(const mldf_reader *reader, uint64_t sample, s
         status = mldfi_fail(err, MLDF_E_TYPE, "type %s: only recordings have windows", of->info.type_name);
     if (status == MLDF_OK)
         status = mldf_reader_get_range(reader, sample, field, 0, 0, &f.scratch, &value, err);
-    if (status >= 0 && value.kind == MLDF_KIND_STORED &&
-        value.as.u == MLDF_NONE) { /* what is stored is not the value */
+    if (status >= 0 && value.kind == MLDF_KIND_STORED && (reader->foreign.ops || value.as.u == MLDF_NONE)) {
+        /* What is stored is not the value: each range would make all of it again. */
         status = mldf_reader_get_stored(reader, sample, field, &f.scratch, &value, err);
         value.as.u = value.bytes;
+        whole.data = value.data;
+        in.get = mldfi_audio_from_memory;
+        in.user = &whole;
     }
     if (status >= 0 && value.kind == MLDF_KIND_NULL)
         status = mldfi_fail(err, MLDF_E_RANGE, "the value is null, and has no samples");

@@ -117,7 +117,7 @@ static mldf_status append_rows(struct feed *feed, size_t source, mldf_error *err
                                "its rows have no keys, but the samples of the file have: a key column is needed");
     }
     if (!feed->converters)
-        status = mldfi_feed_use_schema(feed, mldf_writer_schema(feed->writer), err);
+        status = mldfi_feed_use_schema(feed, feed->texts ? feed->texts : mldf_writer_schema(feed->writer), err);
     return status == MLDF_OK ? mldfi_feed_source(feed, source, err) : status;
 }
 
@@ -130,6 +130,9 @@ static mldf_status append_sources(struct feed *feed, mldf_error *err) {
         for (next = i + 1; next < feed->source_count; next++)
             if (mldfi_source_kind(feed->sources[next], format, true) != kind)
                 break;
+        if (kind != SOURCE_ROWS && feed->options->tokenize)
+            return mldfi_fail_file(err, MLDF_E_ARGUMENT, feed->sources[i],
+                                   "text is appended from tables: pack this with the tokenizer, and append that file");
         if (kind != SOURCE_ROWS && feed->options->key_column)
             return mldfi_fail_file(err, MLDF_E_ARGUMENT, feed->sources[i],
                                    "a key column is for tables; here names are the keys");
@@ -149,6 +152,17 @@ static mldf_status append_sources(struct feed *feed, mldf_error *err) {
     return status;
 }
 
+/* Text of the sources becomes tokens, made as those of the file. */
+static mldf_status begin_tokens(struct feed *feed, mldf_error *err) {
+    mldf_tokenize_options how = MLDF_TOKENIZE_OPTIONS_INIT;
+    mldf_status status =
+        mldfi_text_sources(&feed->text, mldf_writer_schema(feed->writer), feed->options->tokenize, &feed->texts, err);
+    if (status >= 0)
+        status = mldfi_take_options(&how, sizeof how, "mldf_tokenize_options", feed->options->tokenize, err);
+    how.field = feed->text.name;
+    return status < 0 ? status : mldf_writer_tokenize(feed->writer, &how, err);
+}
+
 static mldf_status append_all(struct feed *feed, const char *path, mldf_pack_result *result, mldf_error *err) {
     mldf_writer_options writer = *feed->options->writer;
     mldfi_feed_hooks(feed, &writer);
@@ -159,6 +173,10 @@ static mldf_status append_all(struct feed *feed, const char *path, mldf_pack_res
     feed->first_sample = origin.samples;
     feed->keyed = origin.has_keys;
     feed->keyless = origin.without_keys;
+    if (feed->options->tokenize)
+        status = begin_tokens(feed, err);
+    if (status < 0)
+        return mldfi_feed_end(feed, status, result, err);
     /* The converters look into the writer's schema, but are not used once it is gone. */
     return mldfi_feed_end(feed, append_sources(feed, err), result, err);
 }
@@ -166,6 +184,8 @@ static mldf_status append_all(struct feed *feed, const char *path, mldf_pack_res
 static mldf_status check_options(const mldf_pack_options *options, mldf_error *err) {
     if (options->schema || options->image_arguments || options->compress_count)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "fields, and how they are stored, are those of the file");
+    if (!options->text_field != !options->tokenize)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "text and a tokenizer are given together");
     if (options->resume)
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "an append cannot be resumed: the file is as it was until it has finished");

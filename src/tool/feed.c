@@ -50,6 +50,7 @@ mldf_status mldfi_feed_guard(struct feed *feed, const char *out, mldf_error *err
 }
 
 void mldfi_feed_free(struct feed *feed) {
+    mldf_schema_free(feed->texts);
     if (feed->opened)
         for (size_t i = 0; i < feed->source_count; i++)
             mldfi_rows_close(&feed->opened[i]);

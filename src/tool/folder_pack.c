@@ -62,7 +62,11 @@ static mldf_status fail_empty(const char *folder, mldf_error *err) {
     char kinds[200] = "";
     const struct field_type *type;
     for (size_t i = 0, at = 0; (type = mldfi_type_with_files(i)) != NULL && at < sizeof kinds; i++)
-        at += (size_t)snprintf(kinds + at, sizeof kinds - at, "%s%s", i ? " or " : "", type->files->plural);
+        at += (size_t)snprintf(kinds + at, sizeof kinds - at, "%s%s",
+                               i == 0                         ? ""
+                               : mldfi_type_with_files(i + 1) ? ", "
+                                                              : " or ",
+                               type->files->plural);
     return mldfi_fail_file(err, MLDF_E_TYPE, folder, "there are no %s in this folder", kinds);
 }
 

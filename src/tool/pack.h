@@ -56,6 +56,7 @@ struct feed {
     char **ring_place;      /* instead of the two above: sources that are not text; owned */
     uint64_t list_hash;     /* of a folder's files, part of the fingerprint */
     struct text_names text; /* what becomes tokens: pack_text.c */
+    mldf_schema *texts;     /* append: the sources' fields, with text where the file has tokens; owned */
 };
 
 mldf_status mldfi_feed_begin(struct feed *feed, const char *const *sources, size_t source_count,

@@ -331,6 +331,8 @@ static mldf_status read_about(struct tar_run *run, mldf_error *err) {
         if (status == MLDF_OK)
             status = mldfi_tar_input_pull(&input, mldfi_tee_pull, &run->tees[i], err);
         if (status == MLDF_OK)
+            mldfi_tar_input_limit(input, mldfi_max_unpacked(context));
+        if (status == MLDF_OK)
             status = mldfi_tar_about_read(&one, input, context, shown(path), err);
         mldfi_tar_input_free(input);
         if (run->tees[i].seekable) {

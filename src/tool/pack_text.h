@@ -17,4 +17,8 @@ mldf_status mldfi_text_names(struct text_names *names, const char *text, mldf_er
 mldf_status mldfi_text_schema(const struct text_names *names, const mldf_schema *sources,
                               const mldf_tokenize_options *options, mldf_schema **out, mldf_error *err);
 
+/* The schema of the sources for that of a file that is there: its field of tokens is text. MLDF_E_SCHEMA: the file's tokens were made in another way. */
+mldf_status mldfi_text_sources(const struct text_names *names, const mldf_schema *file,
+                               const mldf_tokenize_options *options, mldf_schema **out, mldf_error *err);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "field/field.h"
 #include "format/format.h"
+#include "interop/tbl.h"
 #include "mldf/tool.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -157,6 +158,7 @@ struct region_list {
     size_t count;
     uint64_t at; /* MLDF_NONE: not known from here on */
     bool overflow;
+    uint64_t *bytes; /* of each region, or NULL */
 };
 
 static void add_at(struct region_list *list, const char *name, uint64_t begin, uint64_t end) {
@@ -164,6 +166,8 @@ static void add_at(struct region_list *list, const char *name, uint64_t begin, u
     region->name = name;
     region->begin = begin;
     region->end = end;
+    if (list->bytes)
+        list->bytes[list->count - 1] = begin != MLDF_NONE && end != MLDF_NONE ? end - begin : MLDF_NONE;
 }
 
 /* A region that begins at the next multiple of `align`. */
@@ -174,6 +178,8 @@ static void add(struct region_list *list, const char *name, uint64_t align, uint
     if (list->overflow)
         end = MLDF_NONE;
     add_at(list, name, begin, end);
+    if (list->bytes)
+        list->bytes[list->count - 1] = bytes;
     list->at = end;
 }
 
@@ -251,12 +257,55 @@ static mldf_status plan_regions(const mldf_schema *schema, const mldf_plan_optio
     return MLDF_OK;
 }
 
+/* The bytes of all payloads, one after the other, or MLDF_NONE. */
+static uint64_t all_payloads(struct region_list *list, const struct sample_shape *shape, uint64_t samples) {
+    uint64_t sum = 0;
+    for (size_t i = 0; shape->known && i < shape->count; i++)
+        list->overflow |= !mldfi_add_u64(sum, shape->payloads[i].bytes, &sum);
+    return shape->known || samples == 0 ? times(list, sum, samples) : MLDF_NONE;
+}
+
+/* The draft, version 1.0: rows before data, whose first page follows them. Its writers put payloads one after the other. */
+static void plan_draft(const mldf_schema *schema, const mldf_plan_options *options, const struct sample_shape *shape,
+                       struct region_list *list) {
+    uint64_t page = options->page_size ? options->page_size : FORMAT_AUTO_PAGE;
+    add_at(list, "magic", 0, FORMAT_MAGIC_BYTES);
+    add_at(list, "header", FORMAT_HEADER_OFFSET, FORMAT_PREFIX_BYTES);
+    list->at = FORMAT_DESCRIPTOR_OFFSET;
+    add(list, "descriptors", 1, (uint64_t)FORMAT_DESCRIPTOR_BYTES * schema->field_count);
+    add(list, "metadata", 1, times(list, options->samples, schema->row_bytes));
+    add(list, "data", page, all_payloads(list, shape, options->samples));
+    uint64_t entries = times(list, options->samples, (uint64_t)FORMAT_ALLOCATION_BYTES * shape->count);
+    add(list, "allocation", 1, shape->known || options->samples == 0 ? entries : MLDF_NONE);
+}
+
+/* TBL version 2: the index before the data. */
+static void plan_tbl(const mldf_plan_options *options, const struct sample_shape *shape, struct region_list *list) {
+    add(list, "header", 1, TBL_V2_HEADER);
+    add(list, "index", 1, times(list, options->samples, TBL_V2_ENTRY));
+    add(list, "data", 1, all_payloads(list, shape, options->samples));
+}
+
+static mldf_status plan_layout(const mldf_schema *schema, const mldf_plan_options *options,
+                               const struct sample_shape *shape, struct region_list *list, mldf_error *err) {
+    if (!options->layout || strcmp(options->layout, "mldf") == 0)
+        return plan_regions(schema, options, shape, list, err);
+    if (strcmp(options->layout, "1.0") == 0)
+        plan_draft(schema, options, shape, list);
+    else if (strcmp(options->layout, "tbl") == 0)
+        plan_tbl(options, shape, list);
+    else
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a layout named '%.20s'; mldf, 1.0 and tbl can be planned",
+                          options->layout);
+    return list->overflow ? mldfi_fail(err, MLDF_E_LIMIT, "the file would pass 2^62 bytes") : MLDF_OK;
+}
+
 mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_options *given, mldf_region *regions,
                       size_t *region_count, mldf_error *err) {
     mldf_plan_options own = MLDF_PLAN_OPTIONS_INIT;
     const mldf_plan_options *options = &own;
     struct sample_shape shape = {NULL, 0, false};
-    struct region_list list = {regions, 0, 0, false};
+    struct region_list list = {regions, 0, 0, false, NULL};
     if (!schema || !regions || !region_count)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "plan needs a schema and room for regions");
     mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_plan_options", given, err);
@@ -271,8 +320,9 @@ mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_options *given,
     if (schema->field_count == 0)
         return mldfi_fail(err, MLDF_E_SCHEMA, "the schema has no fields");
     status = shape_sample(schema, options->payload_bytes, &shape, err);
+    list.bytes = options->region_bytes;
     if (status == MLDF_OK)
-        status = plan_regions(schema, options, &shape, &list, err);
+        status = plan_layout(schema, options, &shape, &list, err);
     free(shape.payloads);
     if (status == MLDF_OK)
         *region_count = list.count;

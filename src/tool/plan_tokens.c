@@ -21,7 +21,7 @@ enum { ROWS_AT_ONCE = 4096 };
 
 /* ---- Lengths ------------------------------------------------------------------------------------------------------------------------- */
 
-static mldf_status read_lengths(const mldf_reader *reader, size_t field, uint64_t *out, mldf_error *err) {
+mldf_status mldfi_plan_lengths(const mldf_reader *reader, size_t field, uint64_t *out, mldf_error *err) {
     const struct schema_field *f = &reader->schema->fields[field];
     uint64_t n = reader->header.num_samples, row_bytes = reader->row_bytes;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
@@ -68,6 +68,7 @@ static mldf_status make_rule(const mldf_plan_tokens_options *o, struct packing_r
     *rule = (struct packing_rule){.length = o->length,
                                   .align = o->align ? o->align : 1,
                                   .max_pieces = o->max_pieces,
+                                  .seed = o->seed,
                                   .bos = o->bos < 0 ? 0 : (uint32_t)o->bos + 1,
                                   .eos = o->eos < 0 ? 0 : (uint32_t)o->eos + 1};
     mldf_status status = find_word("algorithm", o->algorithm ? o->algorithm : "best-fit", algorithms, PACKING_BEST_FIT,
@@ -143,7 +144,7 @@ static mldf_status plan_file(const mldf_reader *reader, mldf_writer *writer, con
     if (status >= 0 && !(lengths = mldfi_alloc_zero((size_t)n + 1, sizeof *lengths, err)))
         status = MLDF_E_MEMORY;
     if (status >= 0)
-        status = read_lengths(reader, field, lengths, err);
+        status = mldfi_plan_lengths(reader, field, lengths, err);
     if (status >= 0)
         status = mldfi_packing_make(rule, lengths, n, &plan, err);
     if (status >= 0) {
@@ -192,8 +193,9 @@ mldf_status mldf_plan_tokens(const char *path, const mldf_plan_tokens_options *g
     mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_plan_tokens_options", given, err);
     if (status == MLDF_OK)
         status = mldfi_check_result("mldf_token_plan", result, err);
-    if (status == MLDF_OK)
-        status = make_rule(&own, &rule, err);
+    if (status < 0)
+        return status;
+    status = make_rule(&own, &rule, err);
     if (status == MLDF_OK)
         status = plan_path(path, &own, &rule, &plan, err);
     mldfi_give_result(result, &plan, sizeof plan);

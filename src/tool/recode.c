@@ -81,6 +81,14 @@ mldf_status mldfi_recode_schema(const mldf_schema *from, const mldf_context *con
     return status;
 }
 
+/* Is the record what the file itself would give? A JPEG that was made when packing has its orientation in the record alone. */
+static bool says_the_same(const mldf_value *file, const mldf_image_info *record) {
+    mldf_image_info found;
+    if (mldfi_image_probe(file->data, (size_t)file->bytes, &found, NULL) < 0)
+        return false;
+    return (found.orientation > 1 ? found.orientation : 1) == (record->orientation > 1 ? record->orientation : 1);
+}
+
 mldf_status mldfi_recode_value(const char *encode, const mldf_reader *reader, uint64_t sample, size_t field,
                                mldf_buffer *scratch, mldf_value *value, mldf_error *err) {
     mldf_image_mode wanted = is_fast(encode) ? MLDF_IMAGE_MODE_JPEG : MLDF_IMAGE_MODE_FAST_JPEG;
@@ -93,8 +101,12 @@ mldf_status mldfi_recode_value(const char *encode, const mldf_reader *reader, ui
     mldf_status status = MLDF_OK;
     if (!is_fast(encode)) /* which makes the JPEG again */
         status = mldf_reader_get(reader, sample, field, scratch, value, err);
+    if (status < 0)
+        return status;
+    if (!says_the_same(value, &info)) /* a new record would lose what only the old one knows: it stays as it is */
+        return is_fast(encode) ? MLDF_OK : mldf_reader_get_stored(reader, sample, field, scratch, value, err);
     value->kind = MLDF_KIND_BYTES;
     value->record = NULL;
     value->record_bytes = 0;
-    return status;
+    return MLDF_OK;
 }

@@ -10,6 +10,7 @@
 #include "tool/pack.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/options.h"
 #include "writer/settle.h"
 
 mldf_status mldfi_feed_open_writer(struct feed *feed, const char *out, const mldf_schema *schema,
@@ -28,9 +29,11 @@ mldf_status mldfi_feed_open_writer(struct feed *feed, const char *out, const mld
     else if (status == MLDF_OK)
         status = mldf_writer_open(out, schema, &writer, &feed->writer, err);
     if (status == MLDF_OK && feed->options->tokenize) {
-        mldf_tokenize_options how = *feed->options->tokenize;
+        mldf_tokenize_options how = MLDF_TOKENIZE_OPTIONS_INIT;
+        status = mldfi_take_options(&how, sizeof how, "mldf_tokenize_options", feed->options->tokenize, err);
         how.field = feed->text.name;
-        status = mldf_writer_tokenize(feed->writer, &how, err);
+        if (status == MLDF_OK)
+            status = mldf_writer_tokenize(feed->writer, &how, err);
     }
     mldf_schema_free(tokens);
     return status;

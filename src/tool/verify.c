@@ -144,11 +144,19 @@ static mldf_status check_card(struct verify *verify, mldf_error *err) {
 /* ---- All of it ---------------------------------------------------------------------------------------------------------- */
 
 static mldf_status run_checks(struct verify *verify, mldf_error *err) {
-    static mldf_status (*const checks[])(struct verify *, mldf_error *) = {
-        check_front,           check_draft_fields,       mldfi_verify_sections,
-        mldfi_verify_blocks,   mldfi_verify_allocations, mldfi_verify_validity,
-        mldfi_verify_keys,     mldfi_verify_history,     mldfi_verify_samples,
-        mldfi_verify_page_map, mldfi_verify_stats,       check_card};
+    static mldf_status (*const checks[])(struct verify *, mldf_error *) = {check_front,
+                                                                           check_draft_fields,
+                                                                           mldfi_verify_sections,
+                                                                           mldfi_verify_blocks,
+                                                                           mldfi_verify_allocations,
+                                                                           mldfi_verify_validity,
+                                                                           mldfi_verify_keys,
+                                                                           mldfi_verify_history,
+                                                                           mldfi_verify_samples,
+                                                                           mldfi_verify_page_map,
+                                                                           mldfi_verify_stats,
+                                                                           mldfi_verify_plans,
+                                                                           check_card};
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
         mldf_status status = checks[i](verify, err);
         if (status >= 0)

@@ -5,6 +5,7 @@
  *   verify_ranges.c  ranges of samples on threads, results in order
  *   verify_tables.c  sections, tables, validity, keys, page map, history (V1-V7)
  *   verify_samples.c rows and payloads, values when deep (V8, V9, V11)
+ *   verify_plans.c   pack plans, when deep
  *   verify_foreign.c files of other formats */
 #ifndef MLDF_TOOL_VERIFY_H
 #define MLDF_TOOL_VERIFY_H
@@ -100,6 +101,7 @@ mldf_status mldfi_verify_page_map(struct verify *verify, mldf_error *err);    /*
 mldf_status mldfi_verify_history(struct verify *verify, mldf_error *err);     /* V7 */
 mldf_status mldfi_verify_samples(struct verify *verify, mldf_error *err);     /* V8, V9, V11 */
 mldf_status mldfi_verify_stats(struct verify *verify, mldf_error *err);
+mldf_status mldfi_verify_plans(struct verify *verify, mldf_error *err); /* when deep */
 
 static inline bool mldfi_verify_usable(const struct verify *verify, const struct section *section) {
     return section && !(verify->bad_sections >> (section->kind & 31) & 1);

@@ -43,7 +43,8 @@ void mldfi_give_result(void *out, const void *own, size_t own_bytes) {
     size_t bytes;
     if (!out)
         return;
-    memcpy(&bytes, out, sizeof bytes);
+    if (size_of("", out, &bytes, NULL) < 0) /* the caller checked it, or must not write to it */
+        return;
     size_t both = bytes < own_bytes ? bytes : own_bytes;
     memcpy((char *)out + sizeof bytes, (const char *)own + sizeof bytes, both - sizeof bytes);
     if (bytes > both)

@@ -71,6 +71,7 @@ STEPS = {
     ),
     "spec_augment": _sound(FRAMES + "spec_augment | pad", FRAMES + "spec_augment(1, 9, 2, 5, p=0.5, value=zero) | pad"),
     "spectrogram": _sound("spectrogram(32) | pad", "spectrogram(n_fft=60, win=40, hop=7, pad=none, power=1) | pad"),
+    "trim": _sound("trim(frame=16, hop=4) | pad", "trim(20, frame=9, hop=5, ref=0.5) | pad"),
     "speed": _sound("speed | pad", "speed(factors=[0.5, 2]) | pad"),
     "stft": _sound("stft(32) | pad", "stft(n_fft=45, win=40, hop=7, pad=zero) | pad"),
     "affine": _image(
@@ -215,6 +216,13 @@ STEPS = {
     "solarize": _image("solarize", "solarize(threshold=60, p=0.9)"),
     "squeeze": ("values", "", "i32s", ["squeeze", "cast(f32) | squeeze"]),
     "stack": ("values", "", "both = [f32s, g]", ["stack", "stack(axis=1)", "stack(axis=-1)"]),
+    "add_noise": (WAVES[0], WAVES[1] + "; quiet = i2: gain(-9) | drop; i2: drop", "both = [i2, quiet]", ["add_noise(10) | pad", "add_noise([0, 20], p=0.5) | pad"]),
+    "reverb": (
+        WAVES[0],
+        WAVES[1] + "; quiet = i2: gain(-9) | drop; i2: drop",
+        "both = [i2, quiet]",
+        ["reverb | pad", "reverb(p=0.5, normalize=false, align=false) | pad"],
+    ),
     "strings": ("values", "", "text", ["strings", "truncate(4) | strings"]),
     "to_float": _image("to_float", "cast(u16) | to_float"),
     "trivialaugment": _image("trivialaugment", "trivialaugment(bins=20, interpolation=bilinear, fill=[9, 8, 7])"),

@@ -178,7 +178,7 @@ def test_turboloader_names(path):
     assert len(samples) == 8 and samples[3]["image"].shape == (8, 12, 3) and samples[3]["label"] == 3
     with pytest.raises(mldf.errors.ArgumentError, match="did you mean 'pytorch'"):
         turboloader.DataLoader(path, output_format="pytroch")
-    with pytest.raises(mldf.errors.UnsupportedError, match="modality"):
+    with pytest.raises(mldf.errors.ArgumentError, match="seq_len is needed"):
         turboloader.DataLoader(path, modality="tokens")
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 import tarfile
 
 import mldf
@@ -168,10 +169,18 @@ def test_batches_as_tensors(same):
 def test_decode_failures_are_counted(tmp_path):
     path = archive(tmp_path / "bad.tar", [(40, 48)] * COUNT, bad=(3, 8))
     loader = tl.DataLoader(path, 4, output_format="numpy_chw", image_size=16)
-    with pytest.warns(RuntimeWarning, match="could not be decoded"):
+    with pytest.warns(RuntimeWarning, match="failed to decode, zeros are in their place"):
         found = list(loader)
     assert [meta["decode_failures"] for _, meta in found] == [1, 0, 1] and loader.decode_failures == 2
+    assert [meta["indices"] for _, meta in found] == [[0, 1, 2, 3], [4, 5, 6, 7], [9, 8]]
+    assert [meta["filenames"][-1] for _, meta in found] == ["003.jpg", "007.jpg", "008.jpg"]
+    assert [len(images) for images, _ in found] == [4, 4, 2] and found[0][1]["batch_size"] == 4
+    assert not found[0][0][3].any() and found[0][0][2].any() and not found[2][0][1].any()
+    with pytest.warns(RuntimeWarning, match="left out"):
+        found = list(tl.DataLoader(path, 4, output_format="numpy_chw", image_size=16, on_error="skip"))
     assert [meta["indices"] for _, meta in found] == [[0, 1, 2], [4, 5, 6, 7], [9]]
+    with pytest.warns(RuntimeWarning, match="left out"):
+        assert [s["index"] for batch in tl.DataLoader(path, 4) for s in batch] == [0, 1, 2, 4, 5, 6, 7, 9]
     with pytest.raises(mldf.errors.Error):
         list(tl.DataLoader(path, 4, output_format="numpy_chw", image_size=16, on_error="raise"))
 
@@ -260,3 +269,106 @@ def test_raw_images(same, tmp_path):
     assert images.shape == (4, 8, 8, 3) and images.dtype == np.float16 and len(half) == 3
     with pytest.raises(mldf.errors.ArgumentError, match="preprocess_to_tbl"):
         tl.TblRawImageLoader(same)
+
+
+# ---- what is not images ----
+
+
+def test_tokens_follow_turboloaders_order_and_resume(tmp_path):
+    path = tmp_path / "tokens.bin"
+    tokens = np.arange(1000, dtype=np.uint16)
+    tokens.tofile(path)
+    loader = tl.TokenDataLoader(path, 16, 4, seed=3)
+    first = list(loader)
+    assert len(first) == len(loader) == (1000 - 17) // 64
+    starts = np.random.default_rng(3).integers(0, 1000 - 17, len(loader) * 4, dtype=np.int64)
+    for (x, y), want in zip(first, starts.reshape(-1, 4)):
+        assert x.dtype == np.int64 and np.array_equal(x, want[:, None] + np.arange(16)) and np.array_equal(y, x + 1)
+    iterator = iter(loader)
+    next(iterator), next(iterator)
+    state = loader.state_dict()
+    other = tl.TokenDataLoader(tokens, 16, 4, seed=3)
+    other.load_state_dict(state)
+    assert all(np.array_equal(a[0], b[0]) for a, b in zip(list(other), first[2:], strict=True))
+    ranks = [list(tl.TokenDataLoader(tokens, 16, 4, shuffle=False, world_rank=r, world_size=2)) for r in (0, 1)]
+    assert ranks[0][0][0][0, 0] == 0 and ranks[1][0][0][0, 0] == 16
+    with pytest.raises(ValueError, match="too short"):
+        tl.TokenDataLoader(tokens[:10], 16)
+
+
+def test_arrays_and_datasets_by_modality():
+    x, y = np.arange(20).reshape(10, 2), np.arange(10)
+    assert [b[1].tolist() for b in tl.DataLoader(modality="array", arrays=[x, y], batch_size=4)] == [
+        [0, 1, 2, 3],
+        [4, 5, 6, 7],
+        [8, 9],
+    ]
+    order = np.random.default_rng(5).permutation(10)
+    shuffled = tl.ArrayDataLoader(y, batch_size=3, shuffle=True, seed=4, drop_last=True)
+    shuffled.set_epoch(1)
+    assert np.concatenate(list(shuffled)).tolist() == order[:9].tolist() and len(shuffled) == 3
+    pairs = [({"a": x[i]}, i) for i in range(10)]
+    found = list(tl.DataLoader(dataset=pairs, batch_size=6, num_workers=3))
+    assert found[0][0]["a"].shape == (6, 2) and found[1][1].tolist() == [6, 7, 8, 9]
+    with pytest.raises(ValueError, match="modality='smell'"):
+        tl.DataLoader(y, modality="smell")
+    with pytest.raises(ValueError, match="seq_len"):
+        tl.DataLoader(y, modality="tokens")
+    with pytest.raises(TypeError, match="__getitem__"):
+        tl.MapDataLoader({1, 2})
+
+
+def test_loaders_that_save_memory(same):
+    loader = tl.create_loader(same, "memory_efficient", 4, max_memory_mb=256)
+    assert isinstance(loader, tl.MemoryEfficientDataLoader) and loader.max_memory_mb == 256
+    assert loader.num_workers == 2 and loader.prefetch_batches == 1
+    assert sum(len(images) for images, _ in loader) == COUNT
+    assert tl.MemoryEfficientDataLoader(same, num_workers=3, max_memory_mb=4096).num_workers == 3
+
+
+def test_pixels_and_regions():
+    images = np.stack([pkg.image(i, 6, 8) for i in range(5)])
+    out, some = np.empty((5, 3, 6, 8), np.float32), np.empty((2, 6, 8, 3), np.float16)
+    tl.normalize_u8_batch(images, out, (0.5, 0.4, 0.3), (0.2, 0.3, 0.4))
+    want = (images / np.float32(255) - np.float32([0.5, 0.4, 0.3])) / np.float32([0.2, 0.3, 0.4])
+    assert np.allclose(out.transpose(0, 2, 3, 1), want, atol=1e-6)
+    tl.normalize_u8_gather(images, [4, 1], some)
+    assert np.allclose(some, images[[4, 1]] / 255, atol=1e-3)
+    for arguments, message in (
+        ((images, [5], some[:1]), "out of range"),
+        ((images, [0, 1], some, (1, 1, 1)), "both"),
+        ((images, [0], some), "float32 or float16"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            tl.normalize_u8_gather(*arguments)
+    data = mldf.images.encode(pkg.image(1, 64, 80), "jpeg")
+    whole = tl.decode_jpeg_scaled(data, 80, 64)
+    strip, x, width, height = tl.decode_jpeg_region(data, 80, 64, 10, 5, 30, 20)
+    assert (x, width, height) == (10, 80, 64) and np.array_equal(strip, whole[5:25, 10:40])
+    with pytest.raises(ValueError, match="leave the image"):
+        tl.decode_jpeg_region(data, 80, 64, 60, 0, 30, 20)
+
+
+def test_labels_of_names():
+    folders = tl.FolderLabelExtractor({"dog": 4})
+    assert [folders.extract(n, {}) for n in ("dog/a.jpg", "cat/b.jpg", "dog\\c.jpg", "d.jpg")] == [4, 5, 4, 6]
+    assert folders.get_class_names() == ["dog", "cat", "unknown"] and folders.get_num_classes() == 3
+    assert tl.FilenamePatternExtractor(r"class_(\d+)").extract("x/class_12_a.jpg", {}) == 12
+    assert tl.MetadataLabelExtractor("y", 7).extract("a", {}) == 7
+    assert tl.JSONSidecarExtractor().extract("a", {"json_data": {"label": 3}}) == 3
+    assert tl.CallableLabelExtractor(lambda name, meta: len(name) + meta["n"]).extract("abc", {"n": 2}) == 5
+
+
+def test_what_it_says_of_itself(tmp_path):
+    assert tl.version() == tl.__version__ == tl.features()["version"] and not tl.cuda_available()
+    log = tmp_path / "log.txt"
+    tl.set_log_level(tl.LogLevel.INFO)
+    tl.set_log_output(log)
+    tl.disable_logging()
+    logging.getLogger("mldf.compat.turboloader").error("not said")
+    tl.enable_logging()
+    logging.getLogger("mldf.compat.turboloader").info("said")
+    tl.set_log_output("")
+    assert log.read_text() == "said\n"
+    (tmp_path / "x").write_bytes(b"123")
+    assert tl.read_files([tmp_path / "x", tmp_path / "y"]) == [b"123", b""]

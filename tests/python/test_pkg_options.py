@@ -75,6 +75,7 @@ NOT_HERE = {
     ("stats", "-f"): "of --svg",
     ("diff", "--layout"): "mldf.info of both has the same",
     ("info", "--view"): "ds.as_view(text) has len() and what the command shows",
+    ("plan", "--to"): "layouts that the package does not write",
     ("plan", "--key"): "nothing is opened",
     ("plan", "--passphrase-file"): "nothing is opened",
     ("clean", "--max-decoded"): "nothing is opened",

@@ -52,11 +52,66 @@ def test_results_have_the_warnings(tmp_path):
 def test_a_sample_with_one_bad_field_says_what_can_be_read(tmp_path):
     ds = mldf.open(jpegs(tmp_path, bad=1))
     with pytest.raises(mldf.Error, match=r"the other fields can be read: ds\[1, 'label'\]") as caught:
-        ds[1]
+        ds[1].image
     assert caught.value.readable == {"label": 1} and caught.value.field == "image"
     assert ds[1, "label"] == 1 and ds[2].label == 0
     with pytest.raises(mldf.Error, match=r"ds\[0, 'label'\]"):
-        ds[1:][0]
+        ds[1:][0].image
+
+
+def test_one_bad_field_does_not_hide_the_others(tmp_path):
+    s = mldf.open(jpegs(tmp_path, bad=1))[1]
+    assert s.label == s["label"] == s[1] == s[-1] == 1 and s[1:] == (1,) and len(s) == 2
+    assert s.names == ("image", "label") and isinstance(s, mldf.Sample)
+    assert repr(s) == "Sample(image=<TruncatedError>, label=1)"
+
+    def unpack(sample):
+        _image, _label = sample
+
+    touches = [
+        lambda s: s.image,
+        lambda s: s["image"],
+        lambda s: s[0],
+        lambda s: s[-2],
+        lambda s: s[:],
+        tuple,
+        list,
+        dict,
+    ]
+    touches += [unpack, lambda s: s.asdict(), lambda s: list(zip(s, s)), pickle.dumps, lambda s: np.asarray(s, object)]
+    for touch in touches:
+        with pytest.raises(mldf.errors.TruncatedError, match="sample 1, field image"):
+            touch(s)
+
+
+def test_a_sample_of_which_nothing_can_be_read_raises_at_once(tmp_path):
+    path = jpegs(tmp_path, bad=1)
+    with pytest.raises(mldf.errors.TruncatedError):
+        mldf.open(path, fields=["image"])[1]
+    with pytest.raises(IndexError):
+        mldf.open(path)[3]
+    ds = mldf.open(path)
+    ds.close()
+    with pytest.raises(mldf.errors.StateError):
+        ds[1]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda p: mldf.convert(p / "photos.mldf", p / "x.none"), r"to= does$"),
+        (lambda p: mldf.convert(p / "two.mldf", p / "x.tbl"), r"choose one \(fields=\)$"),
+        (lambda p: mldf.convert(p / "null.mldf", p / "x.beton"), r"fields=.*drop_fields="),
+    ],
+)
+def test_errors_of_convert_speak_python(tmp_path, call, words):
+    jpegs(tmp_path)
+    pixels = np.zeros((4, 4, 3), np.uint8)
+    mldf.write(tmp_path / "two.mldf", [(pixels, pixels)], {"a": mldf.Image(), "b": mldf.Image()})
+    mldf.write(tmp_path / "null.mldf", [(None,)], {"text": mldf.NDArray("int32", (None,), nullable=True)})
+    with pytest.raises(mldf.Error, match=words) as caught:
+        call(tmp_path)
+    assert "--" not in str(caught.value) and "--" not in caught.value.message
 
 
 def test_another_class_cannot_take_a_registered_name():

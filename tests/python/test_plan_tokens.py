@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import mldf
 import numpy as np
@@ -17,6 +18,8 @@ _spec = importlib.util.spec_from_file_location("reference_reader", SPEC)
 reference = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(reference)
 KEY = bytes(range(32))
+sys.path[:0] = [str(SPEC.parent), str(SPEC.parents[2] / "tools")]
+from vectors_invalid import Editor  # noqa: E402
 
 
 def corpus(path, lengths, **options):
@@ -62,7 +65,14 @@ def divide(n, length, long, bos, eos):
     return out
 
 
-def expected(lengths, length, algorithm="best-fit", align=1, long="cut", max_pieces=None, bos=False, eos=False):
+def mix(x):
+    """SplitMix64's last two lines."""
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
+    return x ^ x >> 31
+
+
+def expected(lengths, length, algorithm="best-fit", align=1, long="cut", max_pieces=None, bos=False, eos=False, seed=0):
     limit = max_pieces or 10**9
     pieces = [[(d, *p) for p in divide(n, length, long, bos, eos)] for d, n in enumerate(lengths)]
     if algorithm == "next-fit":
@@ -81,7 +91,7 @@ def expected(lengths, length, algorithm="best-fit", align=1, long="cut", max_pie
         cut = {d for d, n in enumerate(lengths) if n and n + bos + eos > length}
         full = [[p[:3]] for document in pieces for p in document if p[3] == length or p[0] in cut]
         rest = [p for document in pieces for p in document if not (p[3] == length or p[0] in cut)]
-    rest.sort(key=lambda p: -p[3])
+    rest.sort(key=lambda p: (-p[3], mix((mix(seed) + p[0]) % 2**64) if seed else 0))
     bins, by_room, rooms = [], {}, []
     for d, a, n, places in rest:
         size = -(-places // align) * align
@@ -107,7 +117,7 @@ def expected(lengths, length, algorithm="best-fit", align=1, long="cut", max_pie
 RULES = [{}, {"algorithm": "next-fit"}, {"align": 4}, {"algorithm": "next-fit", "align": 8}, {"long": "truncate"}, {"long": "drop"},
          {"max_pieces": 3}, {"eos": True}, {"bos": True, "eos": True}, {"bos": True, "long": "truncate"}, {"eos": True, "long": "truncate"},
          {"algorithm": "next-fit", "bos": True, "eos": True, "max_pieces": 2}, {"algorithm": "next-fit", "long": "drop", "eos": True},
-         {"align": 8, "eos": True, "max_pieces": 4, "long": "drop"}]
+         {"align": 8, "eos": True, "max_pieces": 4, "long": "drop"}, {"seed": 7}, {"seed": 2**40 + 1, "eos": True, "align": 2}]
 
 
 def documents(seed, count=300):
@@ -290,3 +300,51 @@ def test_a_plan_survives_no_damage(planned):
     with pytest.raises(mldf.errors.ChecksumError):
         mldf.plan_tokens(planned, 128)
     assert planned.read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    "what, words",
+    [
+        ("length", "has tokens 0 to 4000 of a document of"),
+        ("document", "names a document that is null or not there"),
+        ("placed", "its sequences have"),
+        ("hash", "documents of other lengths"),
+        ("more", "more tokens than a sequence holds"),
+    ],
+)
+def test_a_plan_that_does_not_fit_its_rows_is_found_when_verified_deep(tmp_path, what, words):
+    path = corpus(tmp_path / "a.mldf", [20, 10, 32, 12, None, 3])
+    mldf.plan_tokens(path, 32)
+    section = next(s for s in mldf.info(path)["sections"] if s["name"] == "pack_plan")
+    editor = Editor(bytearray(path.read_bytes()))
+    header = section["ptr"] + 8
+    pieces = section["ptr"] + int.from_bytes(editor.b[header + 8 : header + 16], "little")
+    first = [i for i in range(5) if int.from_bytes(editor.b[pieces + 12 * i + 8 : pieces + 12 * i + 12], "little") == 20][0]
+    at = pieces + 12 * first
+    change = {"length": (at + 8, 4000, 4), "document": (at, 77, 4), "placed": (header + 40, 5, 8), "hash": (header + 64, 5, 8),
+              "more": (pieces + 12 * (first + 1), 2, 4)}
+    place, value, size = change[what]
+    editor.b[place : place + size] = value.to_bytes(size, "little")
+    if what == "more":  # a whole document of 32 tokens beside one of 20
+        editor.b[place + 8 : place + 12] = (32).to_bytes(4, "little")
+    editor.fix()
+    path.write_bytes(editor.b)
+    assert mldf.verify(path).ok
+    (problem,) = mldf.verify(path, deep=True).problems
+    assert words in problem.message and problem.status == "corrupt"
+
+
+def test_a_seed_changes_who_shares_a_sequence_and_nothing_else(tmp_path):
+    lengths = documents(5, 400)
+    path = corpus(tmp_path / "a.mldf", lengths)
+    for seed in (0, 1, 2, 1):
+        mldf.plan_tokens(path, 32, seed=seed)
+    plans = stored(path)
+    assert [p["seed"] for p in plans] == [0, 1, 2] and [p.get("seed") for p in mldf.info(path)["token_plans"]] == [None, 1, 2]
+    shapes = [[[p[2] for p in b] for b in bins_of(plan)] for plan in plans]
+    assert shapes[0] == shapes[1] == shapes[2] and len({str(bins_of(p)) for p in plans}) == 3
+    done = subprocess.run([MLDF, "plan-tokens", str(path), "--length", "32", "--seed", "3", "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["seed"] == 3
+    with pytest.raises(mldf.errors.ArgumentError, match="a seed is for best-fit"):
+        mldf.plan_tokens(path, 32, algorithm="next-fit", seed=1)
+    assert mldf.verify(path, deep=True).ok

@@ -211,6 +211,37 @@ def test_two_seconds_of_an_hour_of_flac_are_about_two_seconds_of_bytes(tmp_path)
     assert max(reads) < share + 2 * block
 
 
+LOSSY = {"mp3": ("lame", "--quiet", "-b", "32"), "opus": ("opusenc", "--quiet", "--bitrate", "24"), "ogg": ("oggenc", "-Q")}
+
+
+@pytest.mark.parametrize("kind", LOSSY)
+def test_two_seconds_of_an_hour_of_lossy_codecs_are_about_two_seconds_of_bytes(tmp_path, kind):
+    """An hour, made of a minute's packets again and again where the codec lets them stand alone: encoding an hour takes too long."""
+    minutes = 60 if kind == "mp3" else 6
+    rng = np.random.default_rng(3)
+    source, made, path = tmp_path / "a.wav", tmp_path / f"a.{kind}", tmp_path / "x.mldf"
+    with wave.open(str(source), "wb") as w:
+        w.setparams((1, 2, 16000, 0, "NONE", ""))
+        w.writeframes((3000 * rng.standard_normal(16000 * 60 * (1 if kind == "mp3" else minutes))).astype("<i2").tobytes())
+    command, *options = LOSSY[kind]
+    order = (source, "-o", made) if kind == "ogg" else (source, made)
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    subprocess.run([command, *options, *map(str, order)], check=True, capture_output=True, env=environment)
+    if kind == "mp3":  # frames of one minute, an hour long; the tag's frame in front of them goes with the first
+        made.write_bytes(made.read_bytes() * minutes)
+    mldf.pack(made, path, audio={"decode": False})
+    with mldf.open(path) as ds:
+        row = ds.rows["audio"][0]
+    first, size, seconds = int(row["ptr"]), int(row["size"]), int(row["num_samples"]) / int(row["sample_rate"])
+    assert seconds > 59 * minutes
+    words = ("--backend", "read", "--batch-size", "1", "--epochs", "5", "-j", "1")
+    calls = traced(tmp_path, path, "audio: window(2, random)", *words)
+    reads = [n for call, at, n in calls if call == "pread64" and first <= at < first + size]
+    share = 2 * size / seconds
+    before = {"mp3": 0.5, "opus": 1.4, "ogg": 0.2}[kind]  # seconds that the decoder must see before, and an anchor at whole ones
+    head = 16384 if kind == "ogg" else 2048  # its setup; entries of the table that a search looks at
+    assert 5 * share < sum(reads) < 5 * (share * (1 + before / 2) * 1.1 + head), (reads, share)
+
 @pytest.fixture(scope="module")
 def frames(tmp_path_factory):
     """A video of 2,000 frames of noise, 3 KiB each, with times of their own, and the same without."""

@@ -78,7 +78,7 @@ def test_a_megatron_index_that_lies_is_refused(tmp_path, at, code, value, messag
 def test_a_sequence_outside_the_bin_is_a_bad_sample(tmp_path, at, code, value):
     ds = mldf.open(damaged(tmp_path, lambda data: struct.pack_into("<" + code, data, at, value)))
     with pytest.raises(mldf.errors.FileError, match="sequence 0"):
-        ds[0]
+        _ = ds[0].tokens
     assert ds[2].tokens.tolist() == [9]
 
 
@@ -216,3 +216,37 @@ def test_mutated_indices_never_do_harm(tmp_path):
                 assert sample.tokens.size <= 2**20
         except mldf.errors.Error:
             pass
+
+
+# ---- Packed sequences of them: lengths come from the index alone ----
+
+
+@pytest.mark.parametrize("backend", ["map", "read"])
+@pytest.mark.parametrize("algorithm", ["best-fit", "concat"])
+@pytest.mark.parametrize("name", ["megatron_u16", "megatron_i32", "megatron_modes", "datatrove", "nanogpt"])
+def test_packed_sequences_of_token_files(tmp_path, name, algorithm, backend):
+    how = {}
+    path = DATA / f"{name}.idx"
+    rows = ROWS
+    if name == "datatrove":
+        path, how = tmp_path / "a.ds", {"format": "datatrove", "dtype": "u16"}
+        np.array(sum(ROWS, []), "<u2").tofile(path)
+        np.cumsum([len(r) for r in ROWS]).astype("<u8").tofile(tmp_path / "a.ds.index")
+    if name == "nanogpt":
+        path, how = tmp_path / "a.bin", {"format": "nanogpt", "eos": 9}
+        np.array(sum(ROWS, []), "<u2").tofile(path)
+        rows = rows_of(path, **how)
+    same = tmp_path / "same.mldf"
+    mldf.write(same, [{"tokens": r} for r in rows], {"tokens": mldf.Tokens(65000)})
+    view = f"packed(tokens, 6, algorithm={algorithm}, pad=0, ends=next)"
+    fields = ["tokens", "labels", "documents", "cu_seqlens"]
+    with mldf.Loader(mldf.open(path, backend=backend, **how), 3, view=view, fields=fields) as loader:
+        got = [[np.asarray(a).tolist() for a in b] for b in loader]
+    with mldf.Loader(same, 3, view=view, fields=fields) as loader:
+        assert got == [[np.asarray(a).tolist() for a in b] for b in loader]
+
+
+def test_a_sequence_that_is_not_there_has_no_place_in_a_plan(tmp_path):
+    path = damaged(tmp_path, lambda d: d.__setitem__(slice(34 + 4, 34 + 8), (10**6).to_bytes(4, "little")))
+    view = mldf.open(path).as_view("packed(tokens, 6, pad=0)")
+    assert view.find(1) == [] and view.find(0) != [] and view.find(4) != []

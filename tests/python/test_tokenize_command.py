@@ -10,6 +10,7 @@ import sys
 import tarfile
 import time
 
+import mldf
 import pytest
 
 MLDF = os.environ.get("MLDF", "mldf")
@@ -113,6 +114,38 @@ def test_sources_of_every_kind_give_the_same_tokens(tmp_path):
             tar.addfile(member, io.BytesIO(text.encode()))
     pack(tmp_path, "bytes", source=archive)
     assert ids(tmp_path / "out.mldf") == expected
+
+
+
+def test_text_is_appended_as_it_was_packed(tmp_path):
+    out = tmp_path / "out.mldf"
+    pack(tmp_path, program(tmp_path), "--eos")
+    more = tmp_path / "more.jsonl"
+    more.write_text("".join(json.dumps({"text": t, "id": 9}) + "\n" for t in ("two", "drei")))
+
+    def append(*arguments, code=0, source=more):
+        words = [MLDF, "append", str(out), str(source), *arguments]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        assert done.returncode == code, done.stderr
+        return done.stderr
+
+    before = out.read_bytes()
+    how = ["--text", "text=tokens", "--tokenizer", program(tmp_path)]
+    assert "eos_inside is false, and true" in append(*how, code=1)
+    assert "vocabulary is 256, and 257" in append("--text", "text=tokens", "--tokenizer", "bytes", code=1)
+    assert "id is int" in append("--text", "text=id", *how[2:], code=1).replace("of type ", "").replace('field "id"', "id")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.txt").write_text("a")
+    assert "pack this with the tokenizer" in append(*how, "--eos", code=2, source=folder)
+    assert "given together" in append("--text", "text=tokens", code=2)
+    assert out.read_bytes() == before
+    append(*how, "--eos")
+    mldf.append(out, more, text="text=tokens", tokenizer=program(tmp_path), eos=True)
+    with pytest.raises(mldf.errors.SchemaError, match="eos_inside is false, and true"):
+        mldf.append(out, more, text="text=tokens", tokenizer=program(tmp_path))
+    texts = ["one", "", "zwölf", "x" * 300, "two", "drei", "two", "drei"]
+    assert ids(out) == [[b + 1 for b in t.encode()] + [0] for t in texts]
 
 
 @pytest.mark.parametrize("threads", ["0", "2"])

@@ -53,3 +53,16 @@ mldf plan --samples 500000000 --schema "$schema" --payload-bytes t=100 --json | 
 expect_error 2 'no field' mldf plan --samples 1 --schema "$schema" --payload-bytes x=1
 expect_error 2 'has no payload' mldf plan --samples 1 --schema "$schema" --payload-bytes i=1
 expect_error 2 '' mldf plan --samples 1 --schema '{"fields":'
+
+# Known sizes are shown where places are not; other layouts. The draft's own example: 3 fields of 16 bytes, pages of 2 MiB.
+three='[{"name":"a","type":"bytes"},{"name":"b","type":"bytes"},{"name":"c","type":"json"}]'
+mldf plan --samples 10000000 --schema "$three" >out
+check grep -Eq '^metadata +\? +\? +480000000$' out
+mldf plan --to 1.0 --samples 10000000 --schema "$three" >out
+check grep -Eq '^data +480247808 +\? +\?$' out
+check grep -Eq '^metadata +752 +480000752 +480000000$' out
+mldf plan --to 1.0 --samples 10 --schema "$three" --payload-bytes a=3 --payload-bytes b=0 --payload-bytes c=2 --page-size 4096 --json |
+    json 'd["file_bytes"] == 4096 + 50 + 320 and [r["name"] for r in d["regions"]][-3:] == ["metadata", "data", "allocation"]'
+mldf plan --to tbl --samples 1000 --schema '[{"name":"image","type":"image"}]' --payload-bytes image=10 --json |
+    json 'd["regions"] == [{"name": "header", "begin": 0, "end": 64}, {"name": "index", "begin": 64, "end": 24064}, {"name": "data", "begin": 24064, "end": 34064}]'
+expect_error 2 "a layout named 'hdf5'; mldf, 1.0 and tbl can be planned" mldf plan --to hdf5 --samples 1 --schema "$three"

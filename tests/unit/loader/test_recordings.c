@@ -26,9 +26,9 @@ static void recording(const void *user, uint64_t sample, mldf_value *values) {
 
 static void begin(void) {
     const struct files_field fields[] = {{"audio", MLDF_AUDIO_WAVEFORM, "{\"rate\":1000}", 0}, {NULL, 0, NULL, 0}};
-    files_make("recordings.mldf", fields, SAMPLES, recording, NULL);
-    readers[0] = files_open("recordings.mldf", MLDF_BACKEND_MAP);
-    readers[1] = files_open("recordings.mldf", MLDF_BACKEND_READ);
+    files_make(check_tmp("recordings.mldf"), fields, SAMPLES, recording, NULL);
+    readers[0] = files_open(check_tmp("recordings.mldf"), MLDF_BACKEND_MAP);
+    readers[1] = files_open(check_tmp("recordings.mldf"), MLDF_BACKEND_READ);
     REQUIRE(readers[0] && readers[1]);
 }
 

@@ -127,7 +127,7 @@ static void run_step(struct run *r, const struct op *op, unsigned times, size_t 
         for (uint32_t d = 0; d < out[0].ndim; d++)
             out[0].dims[d] = (uint64_t)op->out.dims[d];
         make_room(r, turn, 0, &out[0]);
-        if (op->type->run_many(op, r->value, r->count, &out[0], &err))
+        if (op->type->run_many(op, draws[0], r->value, r->count, &out[0], &r->work, &err))
             die("run_many", &err);
         r->count = 1;
     } else {

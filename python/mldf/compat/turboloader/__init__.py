@@ -9,8 +9,44 @@ is never written again, so pin_memory has no ring; caches are the page cache's b
 each transform's. docs/migrate-turboloader.md has all of it.
 """
 
-from .loader import DataLoader, FastDataLoader, Loader, create_loader, decode_jpeg, decode_jpeg_scaled
+from .about import (
+    LogLevel,
+    cuda_available,
+    cuda_device_name,
+    disable_logging,
+    enable_logging,
+    features,
+    metal_available,
+    metal_device_name,
+    normalize_u8_batch,
+    normalize_u8_gather,
+    read_files,
+    set_log_level,
+    set_log_output,
+    version,
+)
+from .about import __version__ as __version__
+from .loader import (
+    DataLoader,
+    FastDataLoader,
+    Loader,
+    MemoryEfficientDataLoader,
+    SmartBatchConfig,
+    create_loader,
+    decode_jpeg,
+    decode_jpeg_region,
+    decode_jpeg_scaled,
+)
 from .mosaic import Mosaic
+from .pytorch_compat import (
+    CallableLabelExtractor,
+    FilenamePatternExtractor,
+    FolderLabelExtractor,
+    JSONSidecarExtractor,
+    LabelExtractor,
+    MetadataLabelExtractor,
+)
+from .sequence import ArrayDataLoader, MapDataLoader, TokenDataLoader, default_collate
 from .tbl import TblRawImageLoader, preprocess_to_tbl
 from .tbl_file import (
     MetadataType,
@@ -54,8 +90,10 @@ from .transforms import (
 )
 
 __all__ = [
+    "ArrayDataLoader",
     "AutoAugment",
     "AutoAugmentPolicy",
+    "CallableLabelExtractor",
     "CenterCrop",
     "ColorJitter",
     "Compose",
@@ -63,12 +101,20 @@ __all__ = [
     "CutMix",
     "DataLoader",
     "FastDataLoader",
+    "FilenamePatternExtractor",
+    "FolderLabelExtractor",
     "GaussianBlur",
     "Grayscale",
     "GridMask",
     "ImageNetNormalize",
     "InterpolationMode",
+    "JSONSidecarExtractor",
+    "LabelExtractor",
     "Loader",
+    "LogLevel",
+    "MapDataLoader",
+    "MemoryEfficientDataLoader",
+    "MetadataLabelExtractor",
     "MetadataType",
     "MixUp",
     "Mosaic",
@@ -87,16 +133,33 @@ __all__ = [
     "RandomVerticalFlip",
     "Resize",
     "SampleFormat",
+    "SmartBatchConfig",
     "TblRawImageLoader",
     "TblReaderV2",
     "TblWriterV2",
     "TensorFormat",
     "ToTensor",
+    "TokenDataLoader",
     "convert_tar_to_tbl",
     "create_loader",
+    "cuda_available",
+    "cuda_device_name",
     "decode_jpeg",
+    "decode_jpeg_region",
     "decode_jpeg_scaled",
+    "default_collate",
+    "disable_logging",
+    "enable_logging",
     "extension_to_format",
+    "features",
     "format_to_extension",
+    "metal_available",
+    "metal_device_name",
+    "normalize_u8_batch",
+    "normalize_u8_gather",
     "preprocess_to_tbl",
+    "read_files",
+    "set_log_level",
+    "set_log_output",
+    "version",
 ]

@@ -17,9 +17,20 @@ from ...errors import ArgumentError, UnsupportedError
 from ...loader import Loader as Base
 from ...pipeline import Operation, Steps
 from ...suggest import choice
+from .sequence import ArrayDataLoader, MapDataLoader, TokenDataLoader
 from .transforms import Compose, applied
 
-__all__ = ["DataLoader", "FastDataLoader", "Loader", "create_loader", "decode_jpeg", "decode_jpeg_scaled"]
+__all__ = [
+    "DataLoader",
+    "FastDataLoader",
+    "Loader",
+    "MemoryEfficientDataLoader",
+    "SmartBatchConfig",
+    "create_loader",
+    "decode_jpeg",
+    "decode_jpeg_region",
+    "decode_jpeg_scaled",
+]
 
 FORMATS = ("dict", "numpy", "numpy_chw", "tensorflow", "pytorch", "jax")
 IGNORED = ("cache", "enable_cache", "auto_smart", "enable_smart", "dist")
@@ -32,10 +43,17 @@ class DataLoader:
     output_format "pytorch", "numpy_chw" (N, 3, H, W), "numpy", "tensorflow" (N, H, W, 3) give (images, meta): float32,
     and a dict with "indices", "filenames" (where samples have keys), "batch_size", "height", "width", "channels",
     "decode_failures" and, which TurboLoader has not, the other fields, such as "label". "dict" gives a list with a dict
-    for each sample, whose images may have different sizes. An image that cannot be decoded is left out, counted and
-    warned about; on_error="raise" makes it an error. worker_id gives one of num_shards parts, or of num_workers.
+    for each sample, whose images may have different sizes. An image that cannot be decoded is counted and warned about:
+    arrays have an image of zeros for it, at the end of its batch; dicts lack it. on_error="skip" leaves it out of
+    arrays, too, and "raise" makes it an error. worker_id gives one of num_shards parts, or of num_workers.
     Cache arguments are accepted and do nothing.
     """
+
+    def __new__(cls, data_path: Any = None, *args: Any, **options: Any) -> Any:
+        """Of `modality`, `arrays` or `dataset`, a loader of tokens, arrays or a dataset (sequence.py)."""
+        if cls is not DataLoader or not {"modality", "arrays", "dataset", "seq_len"} & set(options):
+            return super().__new__(cls)
+        return _other_modality(data_path, options) or super().__new__(cls)
 
     def __init__(
         self,
@@ -61,14 +79,16 @@ class DataLoader:
         field: str | None = None,
         worker_id: int | None = None,
         num_shards: int | None = None,
-        on_error: str = "skip",
+        on_error: str = "zeros",
         **ignored: Any,
     ) -> None:
+        ignored.pop("modality", None)
         unknown = [n for n in ignored if not n.startswith(IGNORED)]
         if unknown:
             raise UnsupportedError(
                 f"DataLoader({unknown[0]}=...): mldf.Loader has no such thing, or another name for it"
             )
+        output_format = "pytorch" if output_format == "torch" else output_format
         kind = FORMATS[choice("output_format", output_format, FORMATS)]
         dataset = open_dataset(data_path)
         found = [name for name, f in dataset.schema.items() if f.is_image]
@@ -106,8 +126,10 @@ class DataLoader:
             batches_ahead=prefetch_batches + 2,
             index=True,
             key=dataset.has_keys,
-            on_error=on_error,
+            on_error="skip" if on_error == "zeros" else on_error,
         )
+        self._zeros = on_error == "zeros" and kind != "dict"
+        self.batch_size, self.num_workers, self.prefetch_batches = batch_size, num_workers, prefetch_batches
         self._ending = f".{self.field}" if dataset._view.files.infos[0]["format"] == "tar" else ""
         self._planar = kind != "dict" and planar
         self._running: Iterator[Any] | None = None
@@ -118,25 +140,30 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         """An epoch."""
-        before, warned = self.loader.stats().bad_samples, False
+        before, warned, place = self.loader.stats().bad_samples, False, 0
         size = self.loader.batch_size
         for batch in self.loader:
             # Batches to come may have been counted already; this one lacks what it is shorter by.
             failures = min(size - len(batch["index"]), self.loader.stats().bad_samples - before)
             before += failures
             self.decode_failures += failures
+            bad: list[dict[str, Any]] = []
+            if failures:
+                epoch = max(entry["epoch"] for entry in self.loader.bad_samples())
+                known = [entry for entry in self.loader.bad_samples() if entry["epoch"] == epoch]
+                bad = sorted(known, key=lambda entry: entry["position"])[place : place + failures]
+                place += failures
             if failures and not warned:
                 warned = True
+                kept = "zeros are in their place" if self._zeros else "they are left out"
                 last = self.loader.bad_samples()[-1]
                 warnings.warn(
-                    f"{failures} sample(s) could not be decoded and are left out: {last['message']}",
-                    RuntimeWarning,
-                    stacklevel=2,
+                    f"{failures} sample(s) failed to decode, {kept}: {last['message']}", RuntimeWarning, stacklevel=2
                 )
-            yield self._handed_over(batch, failures)
+            yield self._handed_over(batch, failures, bad if self._zeros else [])
         self._finished = True
 
-    def _handed_over(self, batch: Any, failures: int) -> Any:
+    def _handed_over(self, batch: Any, failures: int, bad: list[dict[str, Any]]) -> Any:
         pictures, index = batch[self.field], batch["index"].tolist()
         hidden = (self.field, "index", "key", f"{self.field}_length" if self._pads else "")
         rest = {n: batch[n] for n in batch.names if n not in hidden}
@@ -151,10 +178,32 @@ class DataLoader:
                 pictures = to_torch(None, False, True)(pictures) if self.kind == "pytorch" else pictures
         if self.kind == "dict":
             return list(self._samples(index, names, {"image": pictures, **rest}))
+        if bad:
+            pictures, rest = self._with_zeros(pictures, rest, [entry["item"] for entry in bad])
+            index = [*index, *(entry["item"] for entry in bad)]
+            keys = self.loader.dataset.keys
+            if names is not None and keys is not None:
+                names = [*names, *(keys[entry["item"]] + self._ending for entry in bad)]
         height, width, channels = (*pictures.shape[2:], pictures.shape[1]) if self._planar else pictures.shape[1:]
         told = {"indices": index} if names is None else {"indices": index, "filenames": names}
         meta = {**told, "batch_size": len(index), "decode_failures": failures}
         return pictures, {**meta, "height": height, "width": width, "channels": channels, **rest}
+
+    def _with_zeros(self, pictures: Any, rest: dict[str, Any], bad: list[int]) -> tuple[Any, dict[str, Any]]:
+        """With an image of zeros for each of these samples, and their other fields as they are stored."""
+        empty = np.zeros((len(bad), *pictures.shape[1:]), np.float32)
+        if hasattr(pictures, "new_zeros"):  # torch's
+            import torch
+
+            pictures = torch.cat([pictures, pictures.new_zeros(empty.shape)])
+        else:
+            pictures = np.concatenate([np.asarray(pictures), empty.astype(np.asarray(pictures).dtype)])
+        dataset = self.loader.dataset
+        for name, values in rest.items():
+            if name in dataset.schema and isinstance(values, np.ndarray) and dataset.schema[name].is_fixed:
+                more = np.stack([np.asarray(dataset[i, name]) for i in bad]).astype(values.dtype)
+                rest[name] = np.concatenate([values, more.reshape(len(bad), *values.shape[1:])])
+        return pictures, rest
 
     _calls = 0  # of what runs in Python
 
@@ -226,6 +275,45 @@ class DataLoader:
         self.close()
 
 
+MODALITIES = {
+    "image": ("auto", "image", "images"),
+    "tokens": ("tokens", "token", "text"),
+    "array": ("array", "arrays", "tensor", "tabular"),
+    "map": ("map", "dataset", "python"),
+}
+
+
+def _other_modality(data: Any, options: dict[str, Any]) -> Any:
+    """A loader of what is not images, or None."""
+    given = dict(options)
+    arrays, dataset = given.pop("arrays", None), given.pop("dataset", None)
+    word = given.pop("modality", None)
+    if word is None:
+        word = "map" if dataset is not None else "array" if arrays is not None else "auto"
+    kind = next((name for name, words in MODALITIES.items() if word in words), None)
+    if kind is None:
+        raise ArgumentError(f"modality={word!r}: it is {', '.join(w for m in MODALITIES.values() for w in m)}")
+    if kind == "image":
+        return None
+    if kind == "tokens":
+        if given.get("seq_len") is None:
+            raise ArgumentError("modality='tokens': seq_len is needed")
+        return TokenDataLoader(data, **given)
+    if kind == "array":
+        arrays = [data] if arrays is None else arrays if isinstance(arrays, (list, tuple)) else [arrays]
+        return ArrayDataLoader(*arrays, **given)
+    return MapDataLoader(data if dataset is None else dataset, **given)
+
+
+class SmartBatchConfig:
+    """Of TurboLoader's batches of images of like sizes, which are not here: it is kept, and does nothing."""
+
+    def __init__(self) -> None:
+        self.bucket_width_step = self.bucket_height_step = 32
+        self.min_bucket_size, self.max_bucket_size, self.max_buckets = 16, 128, 100
+        self.enable_dynamic_buckets, self.strict_sizing = True, False
+
+
 class FastDataLoader(DataLoader):
     """Arrays of batches. "numpy" gives uint8, (N, H, W, 3), unless a transform makes floats; the others float32.
 
@@ -271,6 +359,42 @@ def _first_size(path: Any, field: str | None, size: tuple[int, int]) -> tuple[in
     return size
 
 
+class MemoryEfficientDataLoader(FastDataLoader):
+    """A FastDataLoader with few threads and batches ahead: as many as max_memory_mb suggests.
+
+    It is a suggestion: memory is bounded by the batches that wait, `prefetch_batches` of them.
+    """
+
+    def __init__(
+        self,
+        data_path: Any,
+        batch_size: int = 32,
+        num_workers: int | None = None,
+        max_memory_mb: int = 512,
+        output_format: str = "numpy",
+        target_height: int = 0,
+        target_width: int = 0,
+        transform: Any = None,
+        shuffle: bool = False,
+        **options: Any,
+    ) -> None:
+        self.max_memory_mb = max_memory_mb
+        steps = ((256, 2, 1), (512, 4, 1), (1024, 6, 2))  # up to these megabytes: threads, batches ahead
+        threads, ahead = next(((t, a) for most, t, a in steps if max_memory_mb <= most), (8, 2))
+        options.setdefault("prefetch_batches", ahead)
+        super().__init__(
+            data_path,
+            batch_size,
+            threads if num_workers is None else num_workers,
+            output_format,
+            target_height,
+            target_width,
+            transform,
+            shuffle,
+            **options,
+        )
+
+
 KINDS = ("fast", "memory_efficient", "standard")
 
 
@@ -286,16 +410,17 @@ def create_loader(
     max_memory_mb: int = 512,
     **options: Any,
 ) -> DataLoader:
-    """ "fast" and "memory_efficient": a FastDataLoader; "standard": a DataLoader of dicts. max_memory_mb does nothing:
-    batches wait in memory, `prefetch_batches` of them, and no more.
-    """
-    del max_memory_mb
+    """ "fast": a FastDataLoader; "memory_efficient": a MemoryEfficientDataLoader; "standard": a DataLoader of dicts."""
+    kind = KINDS[choice("loader_type", loader_type, KINDS)]
     threads = 4 if num_workers is None else num_workers
-    if KINDS[choice("loader_type", loader_type, KINDS)] == "standard":
+    if kind == "standard":
         return DataLoader(data_path, batch_size, threads, transform=transform, **options)
-    return FastDataLoader(
-        data_path, batch_size, threads, output_format, target_height, target_width, transform, **options
-    )
+    size = {"target_height": target_height, "target_width": target_width, "transform": transform}
+    if kind == "memory_efficient":
+        return MemoryEfficientDataLoader(
+            data_path, batch_size, num_workers, max_memory_mb, output_format, **size, **options
+        )
+    return FastDataLoader(data_path, batch_size, threads, output_format, **size, **options)
 
 
 def Loader(
@@ -321,6 +446,20 @@ def decode_jpeg_scaled(data: Any, target_w: int, target_h: int) -> np.ndarray[An
         if -(-about["width"] // scale) >= target_w and -(-about["height"] // scale) >= target_h:
             return images.decode(data, channels=3, scale=scale)
     return decode_jpeg(data)
+
+
+def decode_jpeg_region(
+    data: Any, target_w: int, target_h: int, x: int, y: int, w: int, h: int
+) -> tuple[np.ndarray[Any, Any], int, int, int]:
+    """Rows y to y + h of what decode_jpeg_scaled gives: (strip, its first column, width, height of the whole).
+
+    The strip has the columns x to x + w exactly; TurboLoader's may have more on both sides.
+    """
+    whole = decode_jpeg_scaled(data, target_w, target_h)
+    height, width = whole.shape[:2]
+    if x < 0 or y < 0 or w < 1 or h < 1 or x + w > width or y + h > height:
+        raise ArgumentError(f"{w} x {h} pixels at {x}, {y} leave the image of {width} x {height}")
+    return whole[y : y + h, x : x + w].copy(), x, width, height
 
 
 # ---- steps ----

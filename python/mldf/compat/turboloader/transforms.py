@@ -106,6 +106,12 @@ class ComposedTransforms(Steps):
         """All of them on one image (height, width, channels)."""
         return applied(self, img, self)
 
+    __call__ = apply
+
+    def get_transforms(self) -> list[Any]:
+        """The transforms."""
+        return list(self)
+
 
 def applied(steps: Sequence[Any], img: Any, owner: Any) -> np.ndarray[Any, Any]:
     """Steps on one image; what runs in Python has an ``image`` method."""
@@ -180,6 +186,7 @@ class Normalize(ops.Normalize, Transform):
             raise UnsupportedError("Normalize(to_float=False): floats alone are there")
 
         super().__init__(mean, std)
+        self.mean, self.std = list(mean), list(std)
 
 
 class ImageNetNormalize(ops.Normalize, Transform):
@@ -190,6 +197,7 @@ class ImageNetNormalize(ops.Normalize, Transform):
             raise UnsupportedError("ImageNetNormalize(to_float=False): floats alone are there")
 
         super().__init__("imagenet")
+        self.mean, self.std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 
 
 class ToTensor(ComposedTransforms):

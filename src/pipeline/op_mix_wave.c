@@ -1,0 +1,287 @@
+/* Two recordings made one: add_noise puts the second under the first at a signal-to-noise ratio, reverb lets the first sound in the room whose impulse
+ * response the second is.
+ *
+ *     heard = [audio, noise]: add_noise(snr=[0, 20])
+ *     heard = [audio, room]: reverb(p=0.5)
+ *
+ * The result is as long as the first recording. Convolutions are done by overlap-add, eight blocks in the eight lanes of the transform (kernel/fft.h),
+ * so every instruction set gives the same bits. The way back is the forward transform too: of a real signal y with spectrum Y, w = Re Y - Im Y is its
+ * Hartley transform, which is its own inverse, and Hartley's transform of w is Re W - Im W. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/fft.h"
+#include "pipeline/op_help.h"
+#include "pipeline/op_registry.h"
+#include "pipeline/spectrum.h"
+#include "util/buffer.h"
+#include "util/error.h"
+#include "util/math.h"
+
+/* ---- What both share ------------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t channels_of(const struct tensor *t) {
+    return t->ndim == 2 ? t->dims[0] : 1;
+}
+
+static mldf_status two_waves(struct op *op, const struct edge *in, size_t count, const char *second, struct edge *out,
+                             mldf_error *err) {
+    if (count != 2)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "it takes two inputs, a recording and %s, not %zu", second, count);
+    for (size_t i = 0; i < 2; i++)
+        if (!mldfi_edge_is_wave(&in[i]))
+            return mldfi_edge_refuse(op, &in[i], i ? second : "a recording", err);
+    int64_t own = in[0].ndim == 2 ? in[0].dims[0] : 1, other = in[1].ndim == 2 ? in[1].dims[0] : 1;
+    if (other != 1 && other != own)
+        return mldfi_fail(err, MLDF_E_TYPE,
+                          "%s of %" PRId64 " channels for a recording of %" PRId64 ": it has one, or as many", second,
+                          other, own);
+    if (in[0].rate.den && in[1].rate.den && in[0].rate.num * in[1].rate.den != in[1].rate.num * in[0].rate.den)
+        return mldfi_fail(err, MLDF_E_TYPE,
+                          "%s at another rate than the recording's; decode_audio(rate=) or resample makes them equal",
+                          second);
+    *out = in[0];
+    return MLDF_OK;
+}
+
+static mldf_status as_first(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
+                            mldf_error *err) {
+    (void)op, (void)draw, (void)err;
+    memcpy(out->dims, in[0].dims, sizeof out->dims);
+    return MLDF_OK;
+}
+
+/* ---- add_noise -------------------------------------------------------------------------------------------------------------------------- */
+
+struct noise_draw {
+    bool on;
+    double db, place; /* place: where the noise begins, of the places that there are */
+};
+enum { NOISE_SNR, NOISE_P };
+static const struct op_param noise_params[] = {
+    {"snr", PARAM_FLOATS, NULL, -200, 200, NULL, 1, 2,
+     "decibels of the recording over the noise; [least, most]: drawn between them"},
+    {"p", PARAM_FLOAT, "1", 0, 1, NULL, 0, 0, "the chance that noise is added"},
+    OP_END_OF_PARAMS,
+};
+
+static mldf_status noise_infer(struct op *op, const struct edge *in, size_t count, struct edge *out, mldf_error *err) {
+    const struct arg *snr = &op->args[NOISE_SNR];
+    if (snr->count == 2 && snr->list[0] > snr->list[1])
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "[%g, %g]: the first is the least", snr->list[0], snr->list[1]);
+    return two_waves(op, in, count, "noise", out, err);
+}
+
+static mldf_status draw_noise(const struct op *op, struct rng *rng, const struct frame *frame, void *room,
+                              struct frame *next, mldf_error *err) {
+    const struct arg *snr = &op->args[NOISE_SNR];
+    struct noise_draw *d = room;
+    (void)frame, (void)next, (void)err;
+    d->on = mldfi_rng_chance(rng, op->args[NOISE_P].f);
+    d->db = snr->count == 1 ? snr->list[0] : mldfi_rng_uniform(rng, snr->list[0], snr->list[1]);
+    d->place = mldfi_rng_uniform(rng, 0, 1);
+    return MLDF_OK;
+}
+
+/* Noise that is longer begins anywhere; noise that is shorter begins anywhere in itself, and again from its beginning. Energies are those of what is
+ * heard, channel by channel, as torchaudio.functional.add_noise has them. */
+static mldf_status run_noise(const struct op *op, const void *draw, const struct tensor *in, size_t count,
+                             struct tensor *out, struct op_work *work, mldf_error *err) {
+    const struct noise_draw *d = draw;
+    uint64_t n = in[0].dims[in[0].ndim - 1], m = in[1].dims[in[1].ndim - 1], others = channels_of(&in[1]);
+    (void)op, (void)count, (void)work, (void)err;
+    if (!d->on || m == 0)
+        return mldfi_op_copy(&in[0], out);
+    uint64_t places = m >= n ? m - n + 1 : m, start = (uint64_t)(d->place * (double)places);
+    start = start < places ? start : places - 1;
+    for (uint64_t c = 0; c < channels_of(&in[0]); c++) {
+        const float *x = (const float *)in[0].data + c * n;
+        const float *noise = (const float *)in[1].data + (others > 1 ? c : 0) * m;
+        float *y = (float *)out->data + c * n;
+        double signal = 0, heard = 0;
+        for (uint64_t i = 0, at = start; i < n; i++, at = at + 1 < m ? at + 1 : 0) {
+            signal += (double)x[i] * (double)x[i];
+            heard += (double)noise[at] * (double)noise[at];
+        }
+        double by = heard > 0 ? sqrt(signal / heard) * mldfi_exp(-d->db * 0.11512925464970229) : 0; /* ln 10 / 20 */
+        for (uint64_t i = 0, at = start; i < n; i++, at = at + 1 < m ? at + 1 : 0)
+            y[i] = (float)((double)x[i] + by * (double)noise[at]);
+    }
+    return MLDF_OK;
+}
+
+static const struct op_type op_add_noise = {
+    .name = "add_noise",
+    .help = "[recording, noise]: the noise under the recording at a signal-to-noise ratio, as torchaudio's add_noise",
+    .flags = OP_INPUTS | OP_DRAWS | OP_RANDOM,
+    .params = noise_params,
+    .draw_bytes = sizeof(struct noise_draw),
+    .infer_many = noise_infer,
+    .draw = draw_noise,
+    .shape = as_first,
+    .run_many = run_noise,
+};
+
+/* ---- reverb ------------------------------------------------------------------------------------------------------------------------------- */
+
+struct reverb_draw {
+    bool on;
+};
+enum { REVERB_P, REVERB_NORMALIZE, REVERB_ALIGN };
+static const struct op_param reverb_params[] = {
+    {"p", PARAM_FLOAT, "1", 0, 1, NULL, 0, 0, "the chance that it is done"},
+    {"normalize", PARAM_BOOL, "true", 0, 0, NULL, 0, 0, "the impulse response divided by its root sum of squares"},
+    {"align", PARAM_BOOL, "true", 0, 0, NULL, 0, 0,
+     "begin where the impulse response is loudest, so that the sound stays where it was in time"},
+    OP_END_OF_PARAMS,
+};
+
+static mldf_status reverb_infer(struct op *op, const struct edge *in, size_t count, struct edge *out, mldf_error *err) {
+    return two_waves(op, in, count, "an impulse response", out, err);
+}
+
+static mldf_status draw_reverb(const struct op *op, struct rng *rng, const struct frame *frame, void *room,
+                               struct frame *next, mldf_error *err) {
+    (void)frame, (void)next, (void)err;
+    ((struct reverb_draw *)room)->on = mldfi_rng_chance(rng, op->args[REVERB_P].f);
+    return MLDF_OK;
+}
+
+enum { PIECE_MAX = FFT_MAX / 2, PIECE_LEAST = 512 };
+
+struct convolution {
+    struct fft fft;
+    const struct fft_kernels *kernels;
+    float *lanes, *room, *spectrum, *response; /* [n][8]; the transform's work; [bins][2][8]; [bins][2] */
+};
+
+static void free_convolution(struct convolution *v) {
+    mldfi_fft_free(&v->fft);
+    free(v->lanes);
+}
+
+static mldf_status new_convolution(uint64_t piece, const struct kernels *kernels, struct convolution *v,
+                                   mldf_error *err) {
+    uint32_t n = 2 * PIECE_LEAST;
+    memset(v, 0, sizeof *v);
+    while (n < 2 * piece)
+        n *= 2;
+    mldf_status status = mldfi_fft_new(n, &v->fft, err);
+    if (status < 0)
+        return status;
+    size_t all = (size_t)n * FFT_LANES, wide = (size_t)v->fft.bins * 2 * FFT_LANES;
+    v->kernels = kernels->fft;
+    v->lanes = mldfi_alloc_zero(all + mldfi_fft_work(&v->fft) + wide + (size_t)v->fft.bins * 2, sizeof(float), err);
+    if (!v->lanes) {
+        free_convolution(v);
+        return MLDF_E_MEMORY;
+    }
+    v->room = v->lanes + all;
+    v->spectrum = v->room + mldfi_fft_work(&v->fft);
+    v->response = v->spectrum + wide;
+    return MLDF_OK;
+}
+
+/* The spectrum of a piece of the impulse response: into `response`, from lane 0. */
+static void take_response(struct convolution *v, const float *h, uint64_t count, float by) {
+    memset(v->lanes, 0, (size_t)v->fft.n * FFT_LANES * sizeof(float));
+    for (uint64_t i = 0; i < count; i++)
+        v->lanes[i * FFT_LANES] = h[i] * by;
+    v->kernels->real(&v->fft, v->lanes, v->room, v->spectrum);
+    for (size_t k = 0; k < (size_t)v->fft.bins * 2; k++)
+        v->response[k] = v->spectrum[k * FFT_LANES];
+}
+
+/* Eight blocks from sample `at` of x on, convolved; y[i] is sample i + shift of the result. */
+static void eight_blocks(struct convolution *v, const float *x, uint64_t n, uint64_t at, int64_t shift, float *y) {
+    uint32_t size = v->fft.n, block = size / 2;
+    memset(v->lanes, 0, (size_t)size * FFT_LANES * sizeof(float));
+    for (unsigned lane = 0; lane < FFT_LANES; lane++) {
+        uint64_t from = at + (uint64_t)lane * block;
+        for (uint64_t i = 0; i < block && from + i < n; i++)
+            v->lanes[i * FFT_LANES + lane] = x[from + i];
+    }
+    v->kernels->real(&v->fft, v->lanes, v->room, v->spectrum);
+    for (uint32_t k = 0; k < v->fft.bins; k++) {
+        float hr = v->response[2 * k], hi = v->response[2 * k + 1];
+        const float *s = v->spectrum + (size_t)k * 2 * FFT_LANES;
+        for (unsigned lane = 0; lane < FFT_LANES; lane++) {
+            float re = s[lane] * hr - s[FFT_LANES + lane] * hi, im = s[lane] * hi + s[FFT_LANES + lane] * hr;
+            v->lanes[(size_t)k * FFT_LANES + lane] = re - im;
+            if (k && k < size - k)
+                v->lanes[(size_t)(size - k) * FFT_LANES + lane] = re + im;
+        }
+    }
+    v->kernels->real(&v->fft, v->lanes, v->room, v->spectrum);
+    for (unsigned lane = 0; lane < FFT_LANES; lane++) {
+        int64_t to = (int64_t)(at + (uint64_t)lane * block) - shift; /* of the block's first sample */
+        if (at + (uint64_t)lane * block >= n)
+            break;
+        for (uint32_t i = 0; i < size; i++) {
+            uint32_t k = i <= size / 2 ? i : size - i;
+            float re = v->spectrum[(size_t)k * 2 * FFT_LANES + lane],
+                  im = v->spectrum[((size_t)k * 2 + 1) * FFT_LANES + lane];
+            if (to + i >= 0 && (uint64_t)(to + i) < n)
+                y[to + i] += (i == k ? re - im : re + im) / (float)size;
+        }
+    }
+}
+
+/* y = x * h from sample `shift` of it on, as long as x. */
+static mldf_status convolve(const struct kernels *kernels, const float *x, uint64_t n, const float *h, uint64_t m,
+                            float by, uint64_t shift, float *y, mldf_error *err) {
+    struct convolution v;
+    uint64_t piece = m < PIECE_MAX ? m : PIECE_MAX;
+    mldf_status status = new_convolution(piece, kernels, &v, err);
+    if (status < 0)
+        return status;
+    memset(y, 0, (size_t)n * sizeof *y);
+    piece = v.fft.n / 2;
+    for (uint64_t p = 0; p < m; p += piece) {
+        take_response(&v, h + p, m - p < piece ? m - p : piece, by);
+        for (uint64_t at = 0; at < n; at += (uint64_t)FFT_LANES * piece)
+            eight_blocks(&v, x, n, at, (int64_t)shift - (int64_t)p, y);
+    }
+    free_convolution(&v);
+    return MLDF_OK;
+}
+
+static mldf_status run_reverb(const struct op *op, const void *draw, const struct tensor *in, size_t count,
+                              struct tensor *out, struct op_work *work, mldf_error *err) {
+    uint64_t n = in[0].dims[in[0].ndim - 1], m = in[1].dims[in[1].ndim - 1], others = channels_of(&in[1]);
+    mldf_status status = MLDF_OK;
+    (void)count;
+    if (!((const struct reverb_draw *)draw)->on || n == 0)
+        return mldfi_op_copy(&in[0], out);
+    if (m == 0)
+        return mldfi_fail(err, MLDF_E_RANGE, "the impulse response has no samples");
+    for (uint64_t c = 0; c < channels_of(&in[0]) && status == MLDF_OK; c++) {
+        const float *h = (const float *)in[1].data + (others > 1 ? c : 0) * m;
+        double squares = 0;
+        uint64_t loudest = 0;
+        for (uint64_t i = 0; i < m; i++) {
+            squares += (double)h[i] * (double)h[i];
+            loudest = fabsf(h[i]) > fabsf(h[loudest]) ? i : loudest;
+        }
+        float by = op->args[REVERB_NORMALIZE].i && squares > 0 ? (float)(1 / sqrt(squares)) : 1;
+        status = convolve(work->kernels, (const float *)in[0].data + c * n, n, h, m, by,
+                          op->args[REVERB_ALIGN].i ? loudest : 0, (float *)out->data + c * n, err);
+    }
+    return status;
+}
+
+static const struct op_type op_reverb = {
+    .name = "reverb",
+    .help = "[recording, impulse response]: the recording as it sounds in that room, as long as before",
+    .flags = OP_INPUTS | OP_DRAWS | OP_RANDOM,
+    .params = reverb_params,
+    .draw_bytes = sizeof(struct reverb_draw),
+    .infer_many = reverb_infer,
+    .draw = draw_reverb,
+    .shape = as_first,
+    .run_many = run_reverb,
+};
+
+const struct op_type *const mldfi_ops_mix_wave[] = {&op_add_noise, &op_reverb, NULL};
