@@ -34,13 +34,7 @@ VIDEO_RECORD = [
     ("fps_num", "<u4"),
     ("fps_den", "<u4"),
 ]
-FLOW_RECORD = [
-    *VIDEO_RECORD[:5],
-    ("scale", "<f4"),
-    ("keyframe_interval", "<u2"),
-    ("dtype", "u1"),
-    ("zero", "u1"),
-]
+FLOW_RECORD = [*VIDEO_RECORD[:5], ("scale", "<f4"), ("keyframe_interval", "<u2"), ("dtype", "u1"), ("zero", "u1")]
 COMPRESSED_VIDEO_RECORD = [
     ("ptr", "<u8"),
     ("size", "<u8"),

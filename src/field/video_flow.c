@@ -69,8 +69,7 @@ static mldf_status get_code(const struct json *json, uint8_t *out, mldf_error *e
 static mldf_status canonical(const struct json *json, mldf_buffer *out, mldf_error *err) {
     uint8_t code = CODE_F16;
     mldf_status status = json->nodes[0].count ? get_code(json, &code, err) : MLDF_OK;
-    return status < 0 ? status
-                      : mldfi_buffer_printf(out, err, "{\"dtype\":\"%s\"}", code == CODE_I8 ? "|i1" : "<f2");
+    return status < 0 ? status : mldfi_buffer_printf(out, err, "{\"dtype\":\"%s\"}", code == CODE_I8 ? "|i1" : "<f2");
 }
 
 static mldf_status bind(void *user, const char *arguments, mldf_record_layout *layout, void **state, mldf_error *err) {
@@ -170,7 +169,7 @@ static mldf_status find_largest(const struct flow_in *in, float most, float *out
 static void put_bytes(const struct flow_in *in, float scale, int8_t *out) {
     for (uint64_t i = 0; i < in->count; i++) {
         float v = number_at(in, i);
-        out[i] = (int8_t)(isnan(v) ? BYTE_UNKNOWN : lrintf(v / scale));
+        out[i] = (int8_t)(isnan(v) ? BYTE_UNKNOWN : rintf(v / scale));
     }
 }
 

@@ -215,7 +215,7 @@ static mldf_status keep(const mldf_buffer *from, mldf_buffer *scratch, const voi
 /* A type that makes its values may fill the scratch buffer that it is given from its first byte, so record and payload stay out of it:
  * they and the result get buffers of their own, and what the value needs is copied behind what scratch holds. */
 static mldf_status get_made(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
-                                    mldf_value *out, mldf_error *err) {
+                            mldf_value *out, mldf_error *err) {
     const struct schema_field *f = &reader->schema->fields[field];
     mldf_buffer stored = MLDF_BUFFER_INIT, made = MLDF_BUFFER_INIT;
     uint64_t payload_ptr = 0;
@@ -307,8 +307,8 @@ static mldf_status get_unchecked(const mldf_reader *reader, uint64_t sample, siz
 /* Does the row say what the value is, and does reading it spare a read of the payload? The decode of a type that makes its values wants the payload, unless the type
  * finds its parts by the record. */
 static bool row_suffices(const mldf_reader *reader, const struct schema_field *f) {
-    return !reader->draft && f->type && (!mldfi_field_is_made(f) || f->type->locate) &&
-           mldfi_field_has_payload(f) && mldfi_reader_is_plain(reader, f);
+    return !reader->draft && f->type && (!mldfi_field_is_made(f) || f->type->locate) && mldfi_field_has_payload(f) &&
+           mldfi_reader_is_plain(reader, f);
 }
 
 mldf_status mldfi_reader_record(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,

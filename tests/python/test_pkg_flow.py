@@ -174,5 +174,9 @@ def test_copies_and_damage(tmp_path):
     with mldf.open(path) as a, mldf.open(tmp_path / "b.mldf") as b:
         np.testing.assert_array_equal(a[0].flow, b[0].flow)
     vectors = pathlib.Path(os.environ["MLDF_SOURCE_DIR"]) / "docs/spec/vectors/invalid"
-    for name, words in (("byte_frames_huge", "frames"), ("byte_scale_nan", "scale of nan"), ("deep_infinite", "infinite")):
+    for name, words in (
+        ("byte_frames_huge", "frames"),
+        ("byte_scale_nan", "scale of nan"),
+        ("deep_infinite", "infinite"),
+    ):
         assert words in run("verify", "--deep", vectors / f"A7_flow_{name}.mldf", fails=True)
