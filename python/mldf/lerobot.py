@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -83,13 +84,24 @@ def _episodes(episodes: Any) -> Iterator[tuple[int, int]]:
     return zip([0, *ends[:-1]], ends)
 
 
+# What info.json may ask for in the name of a video; a width of many digits would ask for gigabytes.
+_UNKNOWN_PLACE = re.compile(r"\{(?!(video_key|episode_chunk|episode_index|chunk_index|file_index)(:0?\d{1,2}d?)?\})")
+
+
+def _inside(root: pathlib.Path, name: str) -> pathlib.Path:
+    """A file of the dataset; its tables may not name files elsewhere."""
+    if os.path.isabs(name) or os.path.normpath(name).startswith(".."):
+        raise CorruptError(f"{name!r} lies outside the dataset")
+    return root / name
+
+
 def _images(name: str, cells: Sequence[Any], root: pathlib.Path) -> list[Any]:
     """Of a column of images: their files' bytes."""
     out = []
     for cell in cells:
         data = cell.get("bytes") if isinstance(cell, dict) else cell
         if data is None and isinstance(cell, dict) and cell.get("path"):
-            data = (root / cell["path"]).read_bytes()
+            data = _inside(root, cell["path"]).read_bytes()
         if not isinstance(data, bytes):
             raise CorruptError(f"camera {name!r}: a row holds no image")
         out.append(data)
@@ -106,7 +118,11 @@ def _video_file(root: pathlib.Path, info: dict[str, Any], name: str, episode: di
     else:
         found = {"episode_chunk": number // int(info.get("chunks_size", 1000)), "episode_index": number}
         start = 0.0
-    return root / info["video_path"].format(video_key=name, **found), start
+    if _UNKNOWN_PLACE.search(info["video_path"]):
+        raise CorruptError(
+            f"meta/info.json: video_path {info['video_path']!r} names something else than the video's place"
+        )
+    return _inside(root, info["video_path"].format(video_key=name, **found)), start
 
 
 def _value(kind: str, cell: Any, shape: tuple[int, ...]) -> Any:

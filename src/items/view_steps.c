@@ -153,9 +153,9 @@ static mldf_status number_of(const mldf_reader *reader, uint64_t row, size_t fie
     if (one && v.dtype == MLDF_I64) {
         memcpy(integer, v.data, 8);
         *real = (double)*integer;
-    } else if (one && v.dtype == MLDF_F64) {
+    } else if (one && !whole && v.dtype == MLDF_F64) {
         memcpy(real, v.data, 8);
-    } else if (one && v.dtype == MLDF_F32) {
+    } else if (one && !whole && v.dtype == MLDF_F32) {
         float small;
         memcpy(&small, v.data, 4);
         *real = small;
@@ -218,8 +218,10 @@ static mldf_status read_times(mldf_view *view, struct steps *s, mldf_error *err)
     }
     mldf_buffer_free(&scratch);
     for (size_t g = 0; g < s->group_count && status >= 0; g++)
-        for (uint64_t row = s->starts[g] + 1; row < s->starts[g + 1]; row++)
-            if (!(s->times[row] > s->times[row - 1]))
+        for (uint64_t row = s->starts[g]; row < s->starts[g + 1]; row++)
+            if (!isfinite(s->times[row]))
+                return mldfi_fail(err, MLDF_E_RANGE, "view steps: row %" PRIu64 " has time %g", row, s->times[row]);
+            else if (row > s->starts[g] && !(s->times[row] > s->times[row - 1]))
                 return mldfi_fail(err, MLDF_E_RANGE,
                                   "view steps: row %" PRIu64 " has time %g, which is not after %g of the row before it",
                                   row, s->times[row], s->times[row - 1]);

@@ -77,7 +77,7 @@ def test_close_is_for_all_subsets(path):
 
 def test_memory_is_exported_by_buffer_and_dlpack(path):
     reader = mldf.open(path)._reader
-    array = reader.raw(mldf.open(path).fields.index("text"), 3)
+    array = reader.raw(mldf.open(path).fields.index("text"), 3, False)
     view = memoryview(array)
     assert view.readonly == (not np.asarray(array).flags.writeable) and bytes(view) == "sample 3 ä".encode()
     rows = reader.rows()

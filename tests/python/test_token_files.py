@@ -78,7 +78,7 @@ def test_a_megatron_index_that_lies_is_refused(tmp_path, at, code, value, messag
 def test_a_sequence_outside_the_bin_is_a_bad_sample(tmp_path, at, code, value):
     ds = mldf.open(damaged(tmp_path, lambda data: struct.pack_into("<" + code, data, at, value)))
     with pytest.raises(mldf.errors.FileError, match="sequence 0"):
-        ds[0]
+        _ = ds[0].tokens
     assert ds[2].tokens.tolist() == [9]
 
 
