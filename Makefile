@@ -69,7 +69,7 @@ torch: setup $(VENV)/stamp ## PyTorch, torchvision, JAX and Numba into .venv, so
 # ---- Showing and testing -------------------------------------------------------------------------------------------
 
 .PHONY: demo test check
-demo: setup ## build, then pack, verify and load a small dataset of images, texts and arrays
+demo: setup ## build, then pack, verify and load small datasets of images, sound, video, texts and arrays
 	@cmake --preset release >/dev/null || cmake --preset release
 	@echo "building libmldf and the command (a minute the first time) ..."
 	@cmake --build --preset release -j $(JOBS) --target mldf_cli >build/release/demo.log 2>&1 || { cat build/release/demo.log; exit 1; }

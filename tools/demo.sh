@@ -1,6 +1,6 @@
 #!/bin/bash
 # tools/demo.sh MLDF: a tour of the command with data that every Debian machine has: licence and copyright texts with images of
-# their first pages, and the table of installed packages. Packs, verifies, loads batches for training, prints a table. Works in a
+# their first pages, sound and films of some, and the table of installed packages. Packs, verifies, loads batches for training, prints a table. Works in a
 # folder of its own, which it leaves for you to try more on (mldf-demo, or what MLDF_DEMO names), asks nothing of the network, checks what it shows.
 set -euo pipefail
 
@@ -94,6 +94,19 @@ load read -j 2 --backend read || fail "the other back end gave other batches"
 load portable -j 2 --isa portable || fail "another instruction set gave other batches"
 load seed -j 2 --seed 1 && fail "another seed gave the same batches"
 
+say "Images, sound, video and text in one file: $(python3 "$here/demo_media.py" "$mldf" .)"
+run pack media.jsonl -o media.mldf --files page --files voice --files film
+run head -n 1 --fields voice,film media.mldf
+cat >media.pipeline <<'END'
+page: random_resized_crop(64) | hflip | normalize(imagenet) | chw(f32)
+voice: window(seconds=1) | mel(whisper)
+film: clip(frames=8, stride=2, start=random) | resize([64, 64]) | chw(f32)
+text: truncate(512) | pad(512, mask=true)
+END
+cat media.pipeline
+run bench media.mldf -p @media.pipeline --order random --batch-size 4 --epochs 4
+run verify --deep media.mldf
+
 say "What it came to"
 printf '%-14s %10s %12s %12s %8s\n' file samples "source bytes" "file bytes" ratio
 row() { # file, sources...
@@ -107,10 +120,11 @@ row() { # file, sources...
 row docs.mldf first.jsonl second.jsonl pages/*.png
 row packed.mldf first.jsonl second.jsonl pages/*.png
 row packages.mldf packages.csv
+row media.mldf media.jsonl media/*
 
 say "What to try next"
 cat <<END
-The files are in $work: packed.mldf, packages.mldf, damaged.mldf, train.pipeline.
+The files are in $work: packed.mldf, media.mldf, packages.mldf, damaged.mldf, train.pipeline, media.pipeline.
 
     cd $work && export PATH=$(dirname "$mldf"):\$PATH
     mldf stats packed.mldf --svg stats.svg                      # how the values are distributed, as a drawing

@@ -156,6 +156,7 @@ def video_packets():
             ("tick", "I", 80, 0, "corrupt", True), ("end", "q", 96, -1, "corrupt", True), ("packets", "Q", 104, 2**62, "corrupt", True),
             ("frames", "Q", 112, 8, "corrupt", True), ("packet_count", "I", 120, 0, "corrupt", True), ("frame_count", "I", 124, 1, "corrupt", True),
             ("configs", "Q", 128, 2**50, "corrupt", True), ("turn", "B", 139, 8, "corrupt", True), ("reorder", "B", 138, 65, "corrupt", True),
+            ("reorder_17", "B", 138, 17, "corrupt", True), ("packet_overlap", "Q", packets + 32 + 8, 0, "corrupt", True),
             ("width", "I", 140, 40000, "corrupt", True), ("planes", "B", 156, 2, "corrupt", True), ("start", "Q", 64 + 192 + 152, 0, "corrupt", True),
             ("sound", "Q", 64 + 192 + 160, 3, "corrupt", True), ("sound_rate", "I", 64 + 192 + 104, 8000, "corrupt", True),
             ("config", "Q", 64 + 2 * 192, 2**40, "corrupt", True),

@@ -753,7 +753,7 @@ def video_tables(stored):
     require(v["packets"] and table <= v["packets_at"] and inside(v["packets_at"], 32 * v["packets"], data_at), "the index of packets")
     require(table <= v["frames_at"] and inside(v["frames_at"], 24 * v["frames"], data_at), "the table of frames")
     require(1 <= v["configs"] <= 1024 and inside(v["configs_at"], 16 * v["configs"], table), "configurations")
-    require(v["turn"] < 8 and v["reorder"] <= 64 and 1 <= v["width"] <= 32768 and 1 <= v["height"] <= 32768, "turn, reorder or size")
+    require(v["turn"] < 8 and v["reorder"] <= 16 and 1 <= v["width"] <= 32768 and 1 <= v["height"] <= 32768, "turn, reorder or size")
     require(v["planes"] in (1, 3) and 8 <= v["bits"] <= 16 and v["shift_y"] <= v["shift_x"] <= 1 and v["rgb"] <= 1, "planes")
     require(v["first"] <= v["end"] < 2**63 + min(v["first"], 0), "times")
     n, _, width, height, _, _, codec = struct.unpack_from("<IIHHIIB", record, 16)
@@ -773,10 +773,11 @@ def video_tables(stored):
         at, size = struct.unpack_from("<QI", data, v["configs_at"] + 16 * i)
         require(inside(at, size, table), f"configuration {i}")
         configurations.append(data[at:at + size])
-    packets, frames, last = [], [], 0
+    packets, frames, last, end = [], [], 0, 0
     for i in range(v["packets"]):
         pts, at, size, back, _, flags, config = struct.unpack_from("<qQIiIHH", data, v["packets_at"] + 32 * i)
-        require(inside(at, size, data_bytes) and flags < 16 and config < v["configs"], f"packet {i}")
+        require(end <= at and inside(at, size, data_bytes) and flags < 16 and config < v["configs"], f"packet {i}")
+        end = at + size
         none = back == -2**31 or pts == -2**63
         packets.append((data[data_at + at:data_at + at + size], pts, None if none else pts - back, flags, config))
     for i in range(v["frames"]):

@@ -5,7 +5,6 @@ import functools
 import io
 import os
 import subprocess
-import tarfile
 import sys
 import tarfile
 import warnings
@@ -176,6 +175,19 @@ def test_written_again_in_place_and_refused(photos, tmp_path):
         mldf.repack(path, encode="raw")
     with pytest.raises(mldf.Error, match="fast_limit"):
         mldf.repack(path, fast_limit=2)
+
+
+def test_orientation_that_only_the_record_knows_is_kept(tmp_path):
+    """A JPEG that is made smaller when it is packed has no EXIF any more."""
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    photo(64, 48).save(tmp_path / "turned.jpg", exif=exif)
+    with mldf.Writer(tmp_path / "a.mldf", {"image": mldf.Image(max_resolution=32)}) as writer:
+        writer.append({"image": tmp_path / "turned.jpg"})
+    assert mldf.open(tmp_path / "a.mldf", orient=True)[0].image.shape == (32, 24, 3)
+    for encode in ("fast-jpeg", "jpeg-original"):
+        mldf.repack(tmp_path / "a.mldf", tmp_path / f"{encode}.mldf", encode=encode)
+        assert mldf.open(tmp_path / f"{encode}.mldf", orient=True)[0].image.shape == (32, 24, 3)
 
 
 def test_a_tar_becomes_fast(photos, tmp_path):
