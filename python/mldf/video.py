@@ -100,7 +100,7 @@ class CompressedVideo(Field):
 class OpticalFlow(Field):
     """How far each pixel of each frame moves: (dx, dy) in pixels.
 
-    dtype  how it is stored: "float16", or "int8" times a scale that each value has of its own (its largest number / 127)
+    dtype  how it is stored: "float16", or "int8" times a scale of each value's own (its largest number / 127)
 
     A Writer takes float32 arrays (frames, height, width, 2) or (height, width, 2), and the path or the bytes of a .flo
     file. NaN is kept: there the motion is not known. Reading gives float32 (frames, height, width, 2).
@@ -113,6 +113,7 @@ class OpticalFlow(Field):
     dtype: Any = "float16"
 
     def arguments(self) -> dict[str, Any]:
+        """The dtype, as files say it."""
         return {"dtype": dtype_text(self.dtype)}
 
 

@@ -6,10 +6,9 @@ import pathlib
 import struct
 import subprocess
 
+import mldf
 import numpy as np
 import pytest
-
-import mldf
 
 COMMAND = os.environ.get("MLDF")
 needs_command = pytest.mark.skipif(not COMMAND, reason="MLDF does not name the command")
