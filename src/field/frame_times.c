@@ -18,7 +18,8 @@ frame_wide mldfi_frame_pts(const struct frame_times *t, uint64_t i) {
     if (i < t->count)
         return stored(t, i);
     frame_wide last = stored(t, t->count - 1), each = t->count > 1 ? last - stored(t, t->count - 2) : 1;
-    return last + (each > 0 ? each : 1) * (frame_wide)(i - (t->count - 1));
+    frame_wide most = (frame_wide)1 << 60, at = last + (each > 0 ? each : 1) * (frame_wide)(i - (t->count - 1));
+    return at < most ? at : most;
 }
 
 uint64_t mldfi_frame_at_tick(const struct frame_times *t, frame_wide num, frame_wide den) {
@@ -51,6 +52,9 @@ uint64_t mldfi_frame_at_seconds(const struct frame_times *t, double seconds) {
 }
 
 double mldfi_frame_seconds(const struct frame_times *t, frame_wide num, frame_wide den) {
+    const frame_wide large = (frame_wide)1 << 94;
+    if (num >= large || num <= -large) /* times that no video has: the product would not fit */
+        return (double)num / (double)den * (double)t->tick.num / (double)t->tick.den;
     frame_wide top = num * (frame_wide)t->tick.num, bottom = den * (frame_wide)t->tick.den;
     const frame_wide exact = (frame_wide)1 << 53;
     if (top < exact && top > -exact && bottom < exact)

@@ -18,7 +18,8 @@ struct frame_times {
     struct ratio tick; /* seconds; both are 1 to 2^32 - 1 */
 };
 
-/* The tick of frame i. From `count` on, as if the video went on with the duration of its last frame: i == count is its end. i < 2^40. */
+/* The tick of frame i. From `count` on, as if the video went on with the duration of its last frame: i == count is its end. i < 2^60; the
+ * result is never above 2^60. */
 frame_wide mldfi_frame_pts(const struct frame_times *times, uint64_t i);
 /* The last frame whose pts is at or before num / den ticks; den > 0. MLDF_NONE: all are later, or there are none. */
 uint64_t mldfi_frame_at_tick(const struct frame_times *times, frame_wide num, frame_wide den);

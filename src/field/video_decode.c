@@ -107,6 +107,7 @@ struct run {
     struct wanted *wanted; /* by packet */
     size_t count, given;
     uint32_t start, last;
+    uint64_t fed; /* packets, in all runs */
     uint16_t config;
     video_taker take;
     void *user;
@@ -194,10 +195,17 @@ static mldf_status send_block(struct run *r, uint32_t first, const struct video_
 static mldf_status feed(struct run *r, mldf_error *err) {
     struct video_packet packets[PACKET_BLOCK];
     char text[AV_TEXT] = "";
+    uint64_t end = 0, most = UINT64_C(4) * r->head->video.packets + 1024;
     mldf_status status = MLDF_OK;
     for (uint32_t at = r->start; at <= r->last && status == MLDF_OK && r->given < r->count;) {
         uint32_t left = r->last - at + 1, count = left < PACKET_BLOCK ? left : PACKET_BLOCK;
-        status = mldfi_video_packets(r->head, r->in, at, count, packets, err);
+        r->fed += count;
+        if (r->fed > most) /* a right table names each packet about once */
+            return mldfi_fail(err, MLDF_E_CORRUPT,
+                              "frame %" PRIu64 ": the table of frames starts over and over, %" PRIu64
+                              " packets of %" PRIu32,
+                              r->wanted[0].number, r->fed, r->head->video.packets);
+        status = mldfi_video_packets(r->head, r->in, at, count, &end, packets, err);
         if (status == MLDF_OK)
             status = send_block(r, at, packets, count, err);
         at += count;
@@ -220,10 +228,11 @@ static mldf_status needs_new(struct run *r, bool *out, mldf_error *err) {
     struct video_packet packet;
     const void *data;
     const uint32_t codec = r->head->video.codec;
+    uint64_t end = 0;
     *out = false;
     if (codec != AV_VIDEO_H264 && codec != AV_VIDEO_HEVC)
         return MLDF_OK;
-    mldf_status status = mldfi_video_packets(r->head, r->in, r->start, 1, &packet, err);
+    mldf_status status = mldfi_video_packets(r->head, r->in, r->start, 1, &end, &packet, err);
     if (status == MLDF_OK)
         status = r->in->get(r->in->user, packet.offset, packet.bytes, &data, err);
     if (status == MLDF_OK)

@@ -9,6 +9,8 @@
 #include "util/bytes.h"
 #include "util/error.h"
 
+enum { PACKETS_ROOM = 64 << 20 };
+
 void mldfi_video_choose(const struct av_file_module *m, void *file, uint32_t streams, uint32_t *video,
                         uint32_t *sound) {
     struct av_stream s;
@@ -23,11 +25,10 @@ void mldfi_video_choose(const struct av_file_module *m, void *file, uint32_t str
 }
 
 static mldf_status add_config(struct video_parts *p, const uint8_t *extra, size_t bytes, mldf_error *err) {
-    for (size_t i = 0; i < p->config_count; i++)
-        if (p->configs[i].bytes == bytes &&
-            (bytes == 0 || memcmp(p->extra.data + p->configs[i].at, extra, bytes) == 0) && i + 1 == p->config_count)
-            return MLDF_OK; /* as before */
-    if (bytes > VIDEO_TABLE_MAX / 4 || p->config_count >= VIDEO_CONFIGS_MAX)
+    const struct video_config *last = p->config_count ? &p->configs[p->config_count - 1] : NULL;
+    if (last && last->bytes == bytes && (bytes == 0 || memcmp(p->extra.data + last->at, extra, bytes) == 0))
+        return MLDF_OK; /* as before */
+    if (bytes > VIDEO_TABLE_MAX / 4 || p->extra.size + bytes > VIDEO_TABLE_MAX || p->config_count >= VIDEO_CONFIGS_MAX)
         return mldfi_fail(err, MLDF_E_LIMIT, "%zu configurations, the last of %zu bytes", p->config_count, bytes);
     mldf_status status =
         mldfi_array_reserve(&p->configs, &p->config_capacity, p->config_count + 1, sizeof *p->configs, err);
@@ -75,6 +76,10 @@ static mldf_status take_stream(struct video_parts *p, const struct av_stream *s,
 static mldf_status add_packet(struct video_parts *p, const struct av_packet *in, mldf_error *err) {
     if (in->bytes > UINT32_MAX || p->packet_count >= UINT32_MAX - 1)
         return mldfi_fail(err, MLDF_E_LIMIT, "packet %zu of %zu bytes", p->packet_count, in->bytes);
+    if (!mldfi_video_time_fits(in->pts) || !mldfi_video_time_fits(in->dts) || in->duration > VIDEO_TICKS_MAX)
+        return mldfi_fail(err, MLDF_E_CORRUPT,
+                          "packet %zu: times that no video has: pts %" PRId64 ", dts %" PRId64 ", duration %" PRId64,
+                          p->packet_count, in->pts, in->dts, in->duration);
     mldf_status status = in->extra ? add_config(p, in->extra, in->extra_bytes, err) : MLDF_OK;
     if (status == MLDF_OK)
         status = mldfi_array_reserve(&p->packets, &p->packet_capacity, p->packet_count + 1, sizeof *p->packets, err);
@@ -92,11 +97,13 @@ static mldf_status add_packet(struct video_parts *p, const struct av_packet *in,
     return in->bytes ? mldf_buffer_append(&p->data, in->data, in->bytes, err) : MLDF_OK;
 }
 
-static mldf_status take_packets(const struct av_file_module *m, void *file, uint32_t video, uint32_t audio,
-                                struct video_parts *p, struct sound_parts *sound, mldf_error *err) {
+/* file_bytes: of the whole file. Its packets may be more where Matroska compresses them, but not without end: headers may name the same bytes often. */
+static mldf_status take_packets(const struct av_file_module *m, void *file, uint64_t file_bytes, uint32_t video,
+                                uint32_t audio, struct video_parts *p, struct sound_parts *sound, mldf_error *err) {
     struct av_packet packet;
     char text[AV_TEXT] = "";
     mldf_status status = MLDF_OK;
+    const uint64_t most = 16 * file_bytes + PACKETS_ROOM;
     int code;
     while (status == MLDF_OK && (code = m->packet(file, &packet, text)) != 0) {
         if (code < 0)
@@ -105,6 +112,9 @@ static mldf_status take_packets(const struct av_file_module *m, void *file, uint
             status = add_packet(p, &packet, err);
         else if (packet.stream == audio)
             status = mldfi_sound_add(sound, &packet, err);
+        if (status == MLDF_OK && (uint64_t)p->data.size + sound->parts.made.size > most)
+            status = mldfi_fail(err, MLDF_E_CORRUPT, "packet %zu: packets of %zu bytes in a file of %" PRIu64,
+                                p->packet_count, p->data.size + sound->parts.made.size, file_bytes);
     }
     if (status == MLDF_OK && p->packet_count == 0)
         status = mldfi_fail(err, MLDF_E_CORRUPT, "the video has no packets");
@@ -127,8 +137,8 @@ static void set_rate(struct video_parts *p) {
 }
 
 static mldf_status take_apart(struct video_worker *w, const struct video_state *s, const struct av_file_module *m,
-                              void *file, uint32_t streams, struct video_parts *p, struct sound_parts *sound,
-                              mldf_error *err) {
+                              void *file, uint64_t file_bytes, uint32_t streams, struct video_parts *p,
+                              struct sound_parts *sound, mldf_error *err) {
     struct av_stream stream;
     uint32_t video, audio;
     mldfi_video_choose(m, file, streams, &video, &audio);
@@ -144,7 +154,7 @@ static mldf_status take_apart(struct video_worker *w, const struct video_state *
         status = mldfi_sound_begin(sound, &stream, err);
     }
     if (status == MLDF_OK)
-        status = take_packets(m, file, video, audio, p, sound, err);
+        status = take_packets(m, file, file_bytes, video, audio, p, sound, err);
     if (status == MLDF_OK)
         status = mldfi_video_index(w, p, reorder, err);
     if (status == MLDF_OK) {
@@ -174,7 +184,7 @@ mldf_status mldfi_video_encode_worker(const struct schema_field *field, void *wo
         return status;
     if (m->open(value->data, (size_t)value->bytes, "", &file, &streams, text) < 0)
         return mldfi_fail(err, MLDF_E_TYPE, "not a video that is known: %s", text);
-    status = take_apart(worker, field ? field->state : NULL, m, file, streams, &parts, &sound, err);
+    status = take_apart(worker, field ? field->state : NULL, m, file, value->bytes, streams, &parts, &sound, err);
     m->close(file);
     scratch->size = 0;
     if (status == MLDF_OK)

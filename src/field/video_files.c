@@ -126,11 +126,15 @@ static mldf_status write_packets(struct writing *w, mldf_error *err) {
     const struct video_stream *v = &w->head->video;
     mldf_status status = MLDF_OK;
     int64_t last = INT64_MIN;
+    uint64_t end = 0;
     for (uint32_t i = 0; i < v->packets && status == MLDF_OK; i++) {
         struct video_packet k;
-        status = mldfi_video_packets(w->head, w->in, i, 1, &k, err);
+        status = mldfi_video_packets(w->head, w->in, i, 1, &end, &k, err);
         if (status < 0)
             break;
+        if (!mldfi_video_time_fits(k.pts) || !mldfi_video_time_fits(k.dts))
+            return mldfi_fail(err, MLDF_E_UNSUPPORTED, "packet %" PRIu32 ": no file holds a time of %" PRId64 " ticks",
+                              i, k.pts);
         struct av_packet p = {.pts = k.pts == INT64_MIN ? AV_NO_TIME : k.pts - v->first,
                               .dts = k.dts == INT64_MIN ? AV_NO_TIME : k.dts - v->first,
                               .duration = k.duration,
@@ -172,6 +176,24 @@ static struct av_stream video_stream(const struct video_head *h, const uint8_t *
                               .reorder = (int32_t)v->reorder};
 }
 
+/* Times and rates that libavformat can count with. */
+static mldf_status check_times(const struct video_head *h, mldf_error *err) {
+    const struct video_stream *v = &h->video;
+    const struct video_sound *s = &h->sound;
+    double start = s->there ? (double)s->start_num / (double)s->start_den : 0;
+    if (!mldfi_video_time_fits(v->first))
+        return mldfi_fail(err, MLDF_E_UNSUPPORTED, "no file holds a first frame at tick %" PRId64, v->first);
+    if (v->tick.num > INT32_MAX || v->tick.den > INT32_MAX)
+        return mldfi_fail(err, MLDF_E_UNSUPPORTED, "no file holds ticks of %" PRIu64 "/%" PRIu64 " seconds",
+                          (uint64_t)v->tick.num, (uint64_t)v->tick.den);
+    if (s->there && s->info.rate > INT32_MAX)
+        return mldfi_fail(err, MLDF_E_UNSUPPORTED, "no file holds sound with a sampling rate of %" PRIu32,
+                          s->info.rate);
+    if (!(start > -1e9 && start < 1e9))
+        return mldfi_fail(err, MLDF_E_UNSUPPORTED, "no file holds sound that starts at %g s", start);
+    return MLDF_OK;
+}
+
 /* MP4 where its codecs are at home there, else Matroska. */
 static bool suits_mp4(const struct video_head *h) {
     uint32_t c = h->video.codec;
@@ -196,6 +218,8 @@ mldf_status mldfi_video_export(const struct schema_field *field, const mldf_valu
     mldf_status status = mldfi_video_open(value->record, &in, &head, err);
     if (status == MLDF_OK)
         status = mldfi_video_check_tables(&head, &in, err);
+    if (status == MLDF_OK)
+        status = check_times(&head, err);
     if (status == MLDF_OK)
         status = mldfi_av_file_module(&w.m, err);
     if (status == MLDF_OK && head.sound.there) {

@@ -98,10 +98,10 @@ static mldf_status drain_first(struct index *x, int *reorder, mldf_error *err) {
     char text[AV_TEXT] = "";
     int now = x->w->module->reorder(x->kept->decoder);
     if (now > *reorder)
-        *reorder = now;
-    if (x->w->module->send(x->kept->decoder, NULL, 0, 0, text) < 0)
-        return mldfi_fail(err, MLDF_E_CORRUPT, "%s", text);
-    mldf_status status = take_first(x, err);
+        *reorder = now > VIDEO_REORDER_MAX ? VIDEO_REORDER_MAX : now;
+    mldf_status status = x->w->module->send(x->kept->decoder, NULL, 0, 0, text) < 0
+                             ? mldfi_fail(err, MLDF_E_CORRUPT, "%s", text)
+                             : take_first(x, err);
     mldfi_video_drop(x->w, x->kept);
     return status;
 }
@@ -168,9 +168,11 @@ static mldf_status invent_times(struct index *x, mldf_error *err) {
     double step = p->fps_num ? (double)p->video.tick.den * p->fps_den / ((double)p->video.tick.num * p->fps_num) : 1;
     for (size_t i = 0; i < p->packet_count; i++) {
         uint32_t order = x->outcomes[i].order;
+        double even = (double)order * step + 0.5;
         p->packets[i].pts = x->outcomes[i].hash == NO_IMAGE ? INT64_MIN
                             : have                          ? times[order]
-                                                            : (int64_t)((double)order * step + 0.5);
+                            : even < 0x1p60                 ? (int64_t)even
+                                                            : VIDEO_TICKS_MAX;
     }
     free(times);
     return MLDF_OK;
@@ -377,7 +379,7 @@ mldf_status mldfi_video_index(struct video_worker *w, struct video_parts *p, int
     if (status == MLDF_OK && n >= UINT32_MAX)
         status = mldfi_fail(err, MLDF_E_LIMIT, "%zu packets", n);
     if (status == MLDF_OK)
-        status = run(&x, reorder < 0 ? 0 : reorder > 16 ? 16 : reorder, err);
+        status = run(&x, reorder < 0 ? 0 : reorder > VIDEO_REORDER_MAX ? VIDEO_REORDER_MAX : reorder, err);
     if (status == MLDF_OK)
         status = prove_keys(&x, key_before, unproved, err);
     free(x.outcomes);

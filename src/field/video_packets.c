@@ -132,7 +132,7 @@ static mldf_status read_video(const uint8_t *s, uint64_t at, const struct video_
         return wrong(at + 64, "configurations at byte", out->configs_at, err);
     if (s[75] & ~7)
         return wrong(at + 75, "a turn of", s[75], err);
-    if (out->reorder > 64)
+    if (out->reorder > VIDEO_REORDER_MAX)
         return wrong(at + 74, "a decoder that holds back so many frames:", out->reorder, err);
     if (out->width == 0 || out->height == 0 || out->width > VIDEO_SIDE_MAX || out->height > VIDEO_SIDE_MAX)
         return wrong(at + 76, "frames of width", out->width, err);
@@ -260,7 +260,7 @@ mldf_status mldfi_video_config(const struct video_head *head, const struct audio
 /* ---- Entries ------------------------------------------------------------------------------------------------------------------------------ */
 
 mldf_status mldfi_video_packets(const struct video_head *head, const struct audio_bytes *in, uint32_t from,
-                                uint32_t count, struct video_packet *out, mldf_error *err) {
+                                uint32_t count, uint64_t *end, struct video_packet *out, mldf_error *err) {
     const void *data;
     uint64_t at = head->video.packets_at + (uint64_t)from * VIDEO_PACKET;
     if (!mldfi_range_inside(from, count, head->video.packets))
@@ -288,6 +288,9 @@ mldf_status mldfi_video_packets(const struct video_head *head, const struct audi
         if (out[i].config >= head->video.configs)
             return wrong(at + 30, "a packet with configuration", out[i].config, err);
         out[i].offset += head->data_at;
+        if (out[i].offset < *end)
+            return wrong(at + 8, "a packet that begins before the end of the one before it, at", out[i].offset, err);
+        *end = out[i].offset + out[i].bytes;
     }
     return MLDF_OK;
 }
@@ -325,6 +328,7 @@ mldf_status mldfi_video_check_tables(const struct video_head *head, const struct
     struct video_frame frames[BLOCK];
     mldf_status status = MLDF_OK;
     int64_t last = 0;
+    uint64_t end = 0;
     for (uint32_t i = 0; i < head->video.configs && status == MLDF_OK; i++) {
         const uint8_t *config;
         uint32_t bytes;
@@ -332,7 +336,7 @@ mldf_status mldfi_video_check_tables(const struct video_head *head, const struct
     }
     for (uint32_t i = 0; i < head->video.packets && status == MLDF_OK; i += BLOCK) {
         uint32_t left = head->video.packets - i;
-        status = mldfi_video_packets(head, in, i, left < BLOCK ? left : BLOCK, packets, err);
+        status = mldfi_video_packets(head, in, i, left < BLOCK ? left : BLOCK, &end, packets, err);
     }
     for (uint32_t i = 0; i < head->video.frames && status == MLDF_OK; i += BLOCK) {
         uint32_t left = head->video.frames - i, count = left < BLOCK ? left : BLOCK;

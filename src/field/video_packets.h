@@ -45,8 +45,15 @@ enum {
     VIDEO_CONFIGS_MAX = 1024,
     VIDEO_TABLE_MAX = 16 << 20, /* of the stream table with its configurations */
     VIDEO_FIRST_LOOK = 1024,    /* bytes that hold head, streams and most configurations */
-    VIDEO_SIDE_MAX = 32768      /* pixels of a frame's side */
+    VIDEO_SIDE_MAX = 32768,     /* pixels of a frame's side */
+    VIDEO_REORDER_MAX = 16      /* frames that a decoder holds back; no codec has more */
 };
+
+/* Times and durations, in ticks: with these no sum overflows. */
+#define VIDEO_TICKS_MAX (INT64_C(1) << 60)
+static inline bool mldfi_video_time_fits(int64_t ticks) { /* INT64_MIN: none */
+    return ticks == INT64_MIN || (ticks >= -VIDEO_TICKS_MAX && ticks <= VIDEO_TICKS_MAX);
+}
 
 /* Flags of a packet, and of a frame. */
 enum { PACKET_KEY = 1, PACKET_DISCARD = 2, PACKET_UNUSED = 4, PACKET_CORRUPT = 8, PACKET_FLAGS = 15 };
@@ -119,9 +126,10 @@ mldf_status mldfi_video_open(const uint8_t *record, const struct audio_bytes *in
 /* Bytes of configuration `index`, in memory until the next call of get. */
 mldf_status mldfi_video_config(const struct video_head *head, const struct audio_bytes *in, uint32_t index,
                                const uint8_t **data, uint32_t *bytes, mldf_error *err);
-/* Entries [from, from + count), each checked: packets lie in the packets' bytes, frames name packets in order. */
+/* Entries [from, from + count), each checked: packets lie in the packets' bytes, one after the other, frames name packets in order. end: where the
+ * packets before them end, 0 where nothing is known, and then where these do; a file whose packets share bytes would be decoded at many times its size. */
 mldf_status mldfi_video_packets(const struct video_head *head, const struct audio_bytes *in, uint32_t from,
-                                uint32_t count, struct video_packet *out, mldf_error *err);
+                                uint32_t count, uint64_t *end, struct video_packet *out, mldf_error *err);
 mldf_status mldfi_video_frames(const struct video_head *head, const struct audio_bytes *in, uint32_t from,
                                uint32_t count, struct video_frame *out, mldf_error *err);
 /* All entries, and that times ascend. */

@@ -130,7 +130,7 @@ static void write_record(const struct video_parts *p, const struct layout *l, ui
     r[VIDEO_STREAMS] = (uint8_t)l->streams;
     mldfi_store_u16(r + VIDEO_ZERO, 0);
     double seconds = (double)(v->end - v->first) * (double)v->tick.num / (double)v->tick.den;
-    mldfi_store_u64(r + VIDEO_DURATION, (uint64_t)(seconds * 1e6 + 0.5));
+    mldfi_store_u64(r + VIDEO_DURATION, seconds < 1e12 ? (uint64_t)(seconds * 1e6 + 0.5) : 0);
     memset(r + VIDEO_SOUND_SAMPLES, 0, VIDEO_RECORD - VIDEO_SOUND_SAMPLES);
     if (!p->sound)
         return;

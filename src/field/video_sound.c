@@ -55,6 +55,10 @@ mldf_status mldfi_sound_add(struct sound_parts *s, const struct av_packet *in, m
     if (in->extra && (in->extra_bytes != p->extra.size || memcmp(in->extra, p->extra.data, in->extra_bytes) != 0))
         return mldfi_fail(err, MLDF_E_UNSUPPORTED,
                           "the sound changes its configuration; audio=false packs the images alone");
+    if (!mldfi_video_time_fits(in->pts) || in->duration > VIDEO_TICKS_MAX)
+        return mldfi_fail(err, MLDF_E_CORRUPT,
+                          "sound, packet %zu: times that no sound has: pts %" PRId64 ", duration %" PRId64, p->count,
+                          in->pts, in->duration);
     if (p->count == 0) {
         s->first = s->next = in->pts;
         p->skip = in->skip;
@@ -127,14 +131,19 @@ static bool add_ratio(int64_t *num, uint64_t *den, int64_t more, uint64_t more_d
     return true;
 }
 
+/* Can it be multiplied with the ticks' numerator? */
+static bool is_near(int64_t ticks, uint64_t num) {
+    const wide most = (wide)1 << 62, product = (wide)ticks * (wide)num;
+    return ticks > -(INT64_C(1) << 40) && ticks < INT64_C(1) << 40 && product > -most && product < most;
+}
+
 /* When the first sample that counts is heard, after the first frame is shown. */
 static bool find_start(const struct sound_parts *s, struct video_parts *out) {
     const struct video_stream *v = &out->video;
     int64_t first = s->first == AV_NO_TIME ? 0 : s->first;
     out->start_num = 0;
     out->start_den = 1;
-    return first > -(INT64_C(1) << 40) && first < INT64_C(1) << 40 && v->first > -(INT64_C(1) << 40) &&
-           v->first < INT64_C(1) << 40 && s->parts.skip < UINT64_C(1) << 40 &&
+    return is_near(first, s->base_num) && is_near(v->first, v->tick.num) && s->parts.skip < UINT64_C(1) << 40 &&
            add_ratio(&out->start_num, &out->start_den, first * s->base_num, s->base_den) &&
            add_ratio(&out->start_num, &out->start_den, (int64_t)s->parts.skip, s->parts.info.rate) &&
            add_ratio(&out->start_num, &out->start_den, -v->first * (int64_t)v->tick.num, v->tick.den);

@@ -115,7 +115,7 @@ static bool pick_by_time(const struct clip_state *s, const struct frame_times *t
     step_ticks(s, t, &num, &den);
     frame_wide at = mldfi_frame_pts(t, start) * den + (frame_wide)k * num;
     bool there = at < end * den;
-    if (!there && s->shorter == SHORT_WRAP)
+    if (!there && s->shorter == SHORT_WRAP && end > begin)
         at = begin * den + (at - begin * den) % ((end - begin) * den);
     *number = mldfi_frame_at_tick(t, at, den);
     if (*number == MLDF_NONE)
