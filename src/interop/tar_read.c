@@ -402,8 +402,8 @@ mldf_status mldfi_tar_next(struct tar_reader *r, struct tar_member *out, mldf_er
         status = mldfi_tar_input_read(r->input, block, sizeof block, &got, err);
         if (status < 0)
             break;
-        if (got == 0 && r->header_offset > 0 && r->local.path.size == 0 &&
-            !r->local.has_size) { /* between members nothing is missing but the mark */
+        if (got == 0 && r->header_offset > 0 && mldfi_tar_input_position(r->input) % TAR_BLOCK == 0 &&
+            r->local.path.size == 0 && !r->local.has_size) { /* between members nothing is missing but the mark */
             warning(
                 r,
                 "the archive ends after this member, without its end mark; if it was cut short, samples are missing");
