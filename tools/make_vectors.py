@@ -272,10 +272,15 @@ def token_field(name, type_id, arguments, flags=0):
 
 
 SPECTROGRAM, CODEC_TOKENS = 22, 23
+FLOW = 32
 
 
 def grid_field(name, type_id, arguments, flags=0):
     return Field(name, type_id, arguments, flags | SIZE64, 24)
+
+
+def flow_field(name, arguments, flags=0):
+    return Field(name, FLOW, arguments, flags | SIZE64, 32)
 
 
 def inline(name, descr, flags=0):
@@ -345,6 +350,18 @@ class Grid(Raw):
         frames, across = dims if frames_first else dims[::-1]
         code = {"<f2": "e", "<f4": "f", "|u1": "B", "<u2": "H", "<i4": "i"}[self.dtype]
         super().__init__(struct.pack("<IHBB", frames, across, kind, 0), struct.pack(f"<{len(numbers)}{code}", *numbers))
+
+
+class Flow(Raw):
+    """Optical flow: stored numbers, with the scale of int8."""
+
+    def __init__(self, field, frames, height, width, numbers, scale=1.0):
+        int8 = field.arguments["dtype"] == "|i1"
+        self.dtype, self.dims = "<f4", [frames, height, width, 2]
+        exact = struct.unpack("<f", struct.pack("<f", scale))[0]
+        self.floats = struct.pack(f"<{len(numbers)}f", *(math.nan if int8 and n == -128 else n * exact for n in numbers))
+        super().__init__(struct.pack("<IHHfHBB", frames, height, width, scale, 0, 1 if int8 else 2, 0),
+                         struct.pack(f"<{len(numbers)}{'b' if int8 else 'e'}", *numbers))
 
 
 def encode(field, value):
@@ -453,7 +470,7 @@ class Writer:
                 s["numbers"].append(rate)
                 dims = min(samples, 2**32 - 1), channels
                 s["dims"] = [max(p) for p in zip(dims, s["dims"])] if s["dims"] else list(dims)
-            if f.type_id in (SPECTROGRAM, CODEC_TOKENS):
+            if f.type_id in (SPECTROGRAM, CODEC_TOKENS) or f.type_id == FLOW and f.arguments:
                 s["dims"] = [max(p) for p in zip(value.dims, s["dims"])] if s["dims"] else list(value.dims)
             if f.type_id in (TOKENS, PACKED, STREAM) and f.arguments:
                 s["numbers"] += value.ids
@@ -695,10 +712,11 @@ def expected_value(f, v):
         return None
     if isinstance(v, Shown):
         return v.shown
-    if isinstance(v, Grid):
-        result = {"dtype": v.dtype, "shape": list(v.dims), "sha256": hashlib.sha256(v.data).hexdigest()}
+    if isinstance(v, (Grid, Flow)):
+        data = v.floats if isinstance(v, Flow) else v.data
+        result = {"dtype": v.dtype, "shape": list(v.dims), "sha256": hashlib.sha256(data).hexdigest()}
         if math.prod(v.dims) <= 64:
-            result["data"] = nested(scalars(v.dtype, v.data), v.dims)
+            result["data"] = nested(scalars(v.dtype, data), v.dims)
         return result
     if isinstance(v, Raw):
         return {"record": None, **digest(v.data)}
@@ -725,7 +743,7 @@ def expected(w):
         for f in w.fields:
             v = values.get(f.name)
             sample[f.name] = expected_value(f, v)
-            if isinstance(v, Raw) and not isinstance(v, Grid):
+            if isinstance(v, Raw) and not isinstance(v, (Grid, Flow)):
                 sample[f.name]["record"] = w.rows[i][f.row_offset:f.row_offset + f.record].hex()
         samples.append(sample)
     flags = 1 | (2 if any(f.flags & PREFIX for f in w.fields) else 0) | (4 if w.checksums else 0) | (8 if w.encrypted else 0)
@@ -957,6 +975,13 @@ def valid_files():
             {"mel": Grid(mel, [0, 3], []), "power": Grid(power, [1, 2], [1.5, -2.25]), "codes": Grid(codes, [2, 1], [9, 9]),
              "more": Grid(more, [0, 0], []), "most": Grid(most, [1, 2], [1, 2])}]
     yield "features", Writer(fields, [rows]), None, {}
+
+    fields = [flow_field("half", {"dtype": "<f2"}, NULLABLE), flow_field("bytes", {"dtype": "|i1"}), flow_field("small", {"dtype": "|i1"}, PREFIX), flow_field("draft", {})]
+    half, byte = fields[0], fields[1]
+    rows = [{"half": Flow(half, 1, 2, 3, [0.5, -1, 2.25, 65504, -65504, math.nan, 0, 1, 2, 3, 4, 5]), "bytes": Flow(byte, 2, 1, 2, [127, -127, 0, -128, 1, 2, 3, 4], 0.1),
+             "small": Flow(byte, 3, 20, 30, [i % 5 for i in range(3600)], 2.0**-100), "draft": Raw(bytes(16), b"of the draft")},
+            {"half": None, "bytes": Flow(byte, 0, 7, 9, []), "small": Flow(byte, 1, 1, 1, [-1, 1], 2.0**100), "draft": Raw(b"")}]
+    yield "flow", Writer(fields, [rows]), None, {}
 
     w, plans = planned()
     yield "pack_plans", w, None, {}

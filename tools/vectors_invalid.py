@@ -213,6 +213,24 @@ def features():
     yield case("A7", "codes_deep_id", e.fix(), "corrupt", ptr, "codec tokens: an id beyond the vocabulary", when="verify", deep=True, sample=0, field="x")
 
 
+def flow():
+    """Optical flow: the record, then an infinite number."""
+    byte, half = mv.flow_field("x", {"dtype": "|i1"}), mv.flow_field("x", {"dtype": "<f2"})
+    values = {"byte": (byte, mv.Flow(byte, 2, 1, 2, [1, 2, 3, 4, 5, 6, 7, 8], 0.5)), "half": (half, mv.Flow(half, 1, 1, 2, [1, 2, 3, 4]))}
+    for kind, name, code, member, value, status, at in (
+            ("byte", "dtype", "B", 30, 2, "corrupt", 30), ("byte", "zero", "B", 31, 1, "corrupt", 31), ("byte", "keys", "H", 28, 8, "feature", 28),
+            ("byte", "scale_zero", "f", 24, 0.0, "corrupt", 24), ("byte", "scale_nan", "f", 24, float("nan"), "corrupt", 24),
+            ("byte", "scale_large", "f", 24, 2.0**101, "corrupt", 24), ("half", "scale", "f", 24, 2.0, "corrupt", 24),
+            ("half", "height", "H", 20, 0, "corrupt", 20), ("half", "width", "H", 22, 0, "corrupt", 20), ("byte", "frames", "I", 16, 3, "corrupt", 8),
+            ("byte", "frames_huge", "I", 16, 2**32 - 1, "corrupt", 8), ("half", "no_frames", "I", 16, 0, "corrupt", 8)):
+        field, good = values[kind]
+        e = Editor(mv.Writer([field], [[{"x": good}]]).write())
+        e.put(code, e.record(0, 0) + member, value)
+        yield case("A7", f"flow_{kind}_{name}", e.fix(), status, e.record(0, 0) + at, f"optical flow, {kind}: {name}", when="access", sample=0, field="x")
+    e = Editor(mv.Writer([half], [[{"x": mv.Flow(half, 1, 1, 2, [1, 2, float("inf"), 4])}]]).write())
+    yield case("A7", "flow_deep_infinite", e.fix(), "corrupt", e.get("Q", e.record(0, 0)), "optical flow: infinity", when="verify", deep=True, sample=0, field="x")
+
+
 def tokens():
     """Token values that contradict themselves."""
     types = {name: mv.token_field("t", number, {"dtype": "<u2", "vocabulary": 1000})
@@ -874,6 +892,7 @@ def access_cases(base, case, edited):
     yield record("A7", "text_encoding", 0, 5, 14, "B", 1, "feature", "text of another encoding")
     yield from tokens()
     yield from features()
+    yield from flow()
     yield from plans()
 
     e = edited()

@@ -43,7 +43,7 @@ INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT = 1, 2, 3, 4, 5, 6, 40
 IMAGES = (10, 11, 12, 13)  # RAW, JPEG, PNG, any
 WAVEFORM, PACKETS = 20, 21
 SPECTROGRAM, CODEC_TOKENS = GRIDS = (22, 23)
-FRAMES, VIDEO = 30, 31
+FRAMES, VIDEO, FLOW = 30, 31, 32
 TOKENS, PACKED, STREAM = TOKEN_TYPES = (41, 42, 44)
 PRIVATE = 0x8000
 REGISTERED = {*range(1, 7), *range(10, 14), *range(20, 24), *range(30, 33), *range(40, 45), 50}
@@ -668,6 +668,32 @@ def video_frames(arguments, stored):
     return frames, ticks, (den, num)
 
 
+def flow_fault(a, record, size):
+    """(status, byte of the record, message), or None."""
+    count, height, width, scale, keys, code, zero = struct.unpack_from("<IHHfHBB", record, 16)
+    is_int8 = a["dtype"] == "|i1"
+    if code != (1 if is_int8 else 2):
+        return "corrupt", 30, f"element code {code}"
+    if zero:
+        return "corrupt", 31, f"a zero is {zero}"
+    if keys:
+        return "feature", 28, f"a key frame every {keys}"
+    if not (2.0**-100 <= scale <= 2.0**100 if is_int8 else scale == 1):
+        return "corrupt", 24, f"scale {scale}"
+    if count and not (height and width):
+        return "corrupt", 20, f"frames of {width} x {height} pixels"
+    return ("corrupt", 8, f"{size} bytes") if count * height * width * (2 if is_int8 else 4) != size else None
+
+
+def flow_floats(a, record, data):
+    """Optical flow as float32 (frames, height, width, 2), NaN where it is not known."""
+    numbers = np.frombuffer(data, a["dtype"])
+    floats = numbers.astype(np.float32)
+    if a["dtype"] == "|i1":
+        floats = np.where(numbers == -128, np.float32(np.nan), floats * np.float32(struct.unpack_from("<f", record, 24)[0]))
+    return floats.reshape(*struct.unpack_from("<IHH", record, 16), 2)
+
+
 def check_video_arguments(a):
     if not isinstance(a.get("audio", True), bool):
         raise ValueError("audio")
@@ -1243,6 +1269,10 @@ class File:
         if f.type_id == VIDEO and f.form != SIZE32:
             check_video_arguments(a)
             return SIZE64, 72
+        if f.type_id == FLOW and a:  # without arguments it is the draft's
+            if a.get("dtype") not in ("|i1", "<f2"):
+                raise ValueError("dtype")
+            return SIZE64, 32
         if f.type_id in GRIDS and f.form != SIZE32:
             check_grid_arguments(f.type_id, a)
             return SIZE64, 24
@@ -1446,6 +1476,8 @@ class File:
             return [min(samples, 2**32 - 1), channels]
         if f.type_id == FRAMES and f.known:
             return list(struct.unpack_from("<IHH", record, 16))
+        if f.type_id == FLOW and f.known:
+            return [*struct.unpack_from("<IHH", record, 16), 2]
         if f.type_id == VIDEO and f.known:
             frames, _, width, height = struct.unpack_from("<IIHH", record, 16)
             return [frames, height, width]
@@ -1498,6 +1530,11 @@ class File:
             if wrong:
                 raise bad("corrupt", r + wrong[0] if wrong[0] is not None else struct.unpack_from("<Q", s.record)[0], wrong[1])
             return np.frombuffer(s.data, grid_form(f)[0]).reshape(self.shape(f, s.record))
+        if f.type_id == FLOW:
+            wrong = flow_fault(f.arguments, s.record, len(s.data))
+            if wrong:
+                raise bad(wrong[0], r + wrong[1], wrong[2])
+            return flow_floats(f.arguments, s.record, s.data)
         if f.type_id == FRAMES:
             wrong = frames_fault(f.arguments, s.record, len(s.data))
             if wrong:
@@ -1743,6 +1780,8 @@ class File:
                 video_frames(f.arguments, value)
             except SpecError as why:
                 raise SpecError(why.status, struct.unpack_from("<Q", value.record)[0], why.message, sample, f.name) from None
+        if f.type_id == FLOW and f.known and value is not None and np.isinf(value).any():
+            raise SpecError("corrupt", struct.unpack_from("<Q", self.stored(sample, f.name).record)[0], "an infinite motion", sample, f.name)
         if f.type_id == VIDEO and f.known and isinstance(value, Stored):
             try:
                 heard = video_tables(value)["sound"]
@@ -1850,7 +1889,7 @@ def value_json(f, sample, field):
         return {"record": x.record.hex(), **plain(x.data)}
     if not isinstance(x, np.ndarray):
         return x if field.type_id == JSON else plain(x)
-    dtype = grid_form(field)[0] if field.type_id in GRIDS else field.arguments["dtype"]
+    dtype = grid_form(field)[0] if field.type_id in GRIDS else "<f4" if field.type_id == FLOW else field.arguments["dtype"]
     result = {"dtype": dtype, "shape": list(x.shape), "sha256": hashlib.sha256(x.tobytes()).hexdigest()}
     if x.size <= 64:
         if dtype == "bfloat16":

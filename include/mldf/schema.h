@@ -41,6 +41,7 @@ enum {
     MLDF_AUDIO_CODEC_TOKENS = 23, /* (codebooks, frames): ids of a neural codec */
     MLDF_VIDEO_FRAMES = 30,       /* frames one by one, as image files or pixels; see video.h */
     MLDF_VIDEO_COMPRESSED = 31,   /* packets of H.264, HEVC, VP9, AV1 ... and sound; see video.h */
+    MLDF_VIDEO_OPTICAL_FLOW = 32, /* (frames, height, width, 2): how far each pixel moves */
     MLDF_TEXT = 40,
     MLDF_TEXT_TOKENIZED = 41, /* ids of a vocabulary; see tokens.h */
     MLDF_TEXT_PACKED = 42,    /* a sequence that holds pieces of several documents */

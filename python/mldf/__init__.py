@@ -65,7 +65,7 @@ from .schema import FieldInfo, Schema
 from .tokens import PackedTokens, Tokens, TokenStream
 from .tool_options import OutputOptions
 from .tools import add_field, append, clean, convert, extract, merge, pack, repack, repair, select, split
-from .video import CompressedVideo, Frames, Video, VideoFrames
+from .video import CompressedVideo, Frames, OpticalFlow, Video, VideoFrames
 from .views import ItemView, Piece
 from .writer import Writer, WriteResult, write
 
@@ -99,6 +99,7 @@ __all__ = [
     "LoaderStats",
     "NDArray",
     "Operation",
+    "OpticalFlow",
     "OutputOptions",
     "PackedTokens",
     "Part",

@@ -19,7 +19,7 @@ INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT, PRIVATE = 1, 2, 3, 4, 5, 6, 40, 
 AUDIO, COMPRESSED_AUDIO = 20, 21
 SPECTROGRAM, CODEC_TOKENS = 22, 23
 TOKENS, PACKED, STREAM = 41, 42, 44
-VIDEO_FRAMES, VIDEO_COMPRESSED = 30, 31
+VIDEO_FRAMES, VIDEO_COMPRESSED, OPTICAL_FLOW = 30, 31, 32
 TOKEN_RECORDS = {
     TOKENS: [("ptr", "<u8"), ("size", "<u4"), ("num_tokens", "<u4")],
     PACKED: [("ptr", "<u8"), ("size", "<u8"), ("num_tokens", "<u4"), ("num_documents", "<u4")],
@@ -34,6 +34,7 @@ VIDEO_RECORD = [
     ("fps_num", "<u4"),
     ("fps_den", "<u4"),
 ]
+FLOW_RECORD = [*VIDEO_RECORD[:5], ("scale", "<f4"), ("keyframe_interval", "<u2"), ("dtype", "u1"), ("zero", "u1")]
 COMPRESSED_VIDEO_RECORD = [
     ("ptr", "<u8"),
     ("size", "<u8"),
@@ -293,6 +294,8 @@ def rows_dtype(schema: Schema, row_bytes: int) -> np.dtype[Any]:
             kind = np.dtype(VIDEO_RECORD)
         elif field.type_id == VIDEO_COMPRESSED and field.known:
             kind = np.dtype(COMPRESSED_VIDEO_RECORD)
+        elif field.type_id == OPTICAL_FLOW and field.known:
+            kind = np.dtype(FLOW_RECORD)
         elif field.type_id in (SPECTROGRAM, CODEC_TOKENS) and field.known:
             across = "bins" if field.type_id == SPECTROGRAM else "codebooks"
             kind = np.dtype(

@@ -30,6 +30,7 @@ from .schema import (
     INT,
     JSON,
     NDARRAY,
+    OPTICAL_FLOW,
     PACKED,
     SPECTROGRAM,
     STREAM,
@@ -40,7 +41,7 @@ from .schema import (
     FieldInfo,
 )
 from .tokens import tokens_converter
-from .video import video_converter, video_file_converter
+from .video import flow_converter, video_converter, video_file_converter
 
 __all__ = ["converter", "plain"]
 
@@ -329,5 +330,6 @@ def converter(field: FieldInfo) -> Converter:
         STREAM: tokens_converter,
         VIDEO_FRAMES: video_converter,
         VIDEO_COMPRESSED: video_file_converter,
+        OPTICAL_FLOW: flow_converter,
     }
     return _image(field) if field.is_image else makers.get(field.type_id, _custom)(field)

@@ -30,12 +30,13 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _mldf
+from .arrays import to_dtype
 from .errors import ArgumentError, RangeError
-from .fields import Field
+from .fields import Field, dtype_text
 from .foreign import from_tensor, is_gone, is_tensor, missing, read_file, unmasked, wrong
 from .schema import FieldInfo
 
-__all__ = ["Frames", "Video", "VideoFrames"]
+__all__ = ["Frames", "OpticalFlow", "Video", "VideoFrames"]
 
 IMAGES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff")
 
@@ -93,6 +94,27 @@ class CompressedVideo(Field):
     def arguments(self) -> dict[str, Any]:
         """Those that were given."""
         return {} if self.audio is None else {"audio": self.audio}
+
+
+@dataclass(frozen=True)
+class OpticalFlow(Field):
+    """How far each pixel of each frame moves: (dx, dy) in pixels.
+
+    dtype  how it is stored: "float16", or "int8" times a scale of each value's own (its largest number / 127)
+
+    A Writer takes float32 arrays (frames, height, width, 2) or (height, width, 2), and the path or the bytes of a .flo
+    file. NaN is kept: there the motion is not known. Reading gives float32 (frames, height, width, 2).
+
+    >>> OpticalFlow("int8").arguments()
+    {'dtype': '|i1'}
+    """
+
+    type_name: ClassVar[str] = "video_optical_flow"
+    dtype: Any = "float16"
+
+    def arguments(self) -> dict[str, Any]:
+        """The dtype, as files say it."""
+        return {"dtype": dtype_text(self.dtype)}
 
 
 def _rate(fps: Any) -> tuple[int, int]:
@@ -312,5 +334,20 @@ def video_converter(field: FieldInfo) -> Callable[[Any], Any]:
         if is_gone(value):
             return missing(field)
         raise wrong(field, value, "a video (an array, a folder, a list of frames or Frames)")
+
+    return convert
+
+
+def flow_converter(field: FieldInfo) -> Callable[[Any], Any]:
+    """Of optical flow: .flo files, and arrays, whose shape the library looks at."""
+
+    def convert(value: Any) -> Any:
+        if value is None or is_gone(value):
+            return missing(field)
+        if isinstance(value, (str, os.PathLike)):
+            return read_file(field, value)
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return bytes(value)
+        return to_dtype(field, value, np.dtype(np.float32))
 
     return convert

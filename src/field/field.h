@@ -301,6 +301,10 @@ void mldfi_schema_descriptor(const mldf_schema *schema, size_t field, struct des
 static inline bool mldfi_field_has_payload(const struct schema_field *field) {
     return (field->info.flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64)) != 0;
 }
+/* Does decode make the value in its scratch memory, from the payload's bytes, so that both must lie elsewhere? User-defined types may. */
+static inline bool mldfi_field_is_made(const struct schema_field *field) {
+    return field->info.type_id >= MLDF_PRIVATE || (field->type && field->type->decode_into);
+}
 /* ptr and size of a record with a payload. */
 static inline void mldfi_record_payload(const struct schema_field *field, const uint8_t *record, uint64_t *ptr,
                                         uint64_t *bytes) {

@@ -11,7 +11,7 @@
 
 /* A folder whose names say nothing is of the first. */
 static const struct field_type *const types[] = {&mldfi_type_image, &mldfi_type_audio_waveform,
-                                                 &mldfi_type_video_compressed};
+                                                 &mldfi_type_video_compressed, &mldfi_type_video_optical_flow};
 
 const char *mldfi_name_ending(const char *name) {
     const char *slash = strrchr(name, '/'), *dot = strrchr(slash ? slash : name, '.');

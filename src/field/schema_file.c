@@ -56,10 +56,12 @@ static mldf_status compare_layout(const struct schema_field *field, const struct
     return MLDF_OK;
 }
 
-/* A record of the draft's that was copied into a 1.1 file before its type had another one: stays as it is, undecoded. */
-static bool is_draft_form(const struct descriptor *d, const struct field_type *type) {
+/* A record of the draft's that was copied into a 1.1 file before its type had another one: stays as it is, undecoded. Its form tells, or, where the newer
+ * one has the same, that there are no arguments. */
+static bool is_draft_form(const struct descriptor *d, const struct field_type *type, const char *arguments) {
     uint16_t payload = d->flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64);
-    return type->draft_differs && payload == mldfi_type_payload_flag(d->type_id);
+    return type->draft_differs && payload == mldfi_type_payload_flag(d->type_id) &&
+           (payload == MLDF_FIELD_SIZE32 || strcmp(arguments, "{}") == 0);
 }
 
 /* A 1.0 file has no arguments that count: its types are known where they need none and agree with the descriptor. */
@@ -97,7 +99,7 @@ static mldf_status bind_descriptor(const mldf_schema *schema, struct schema_fiel
     if (status == MLDF_OK && !(field->arguments = mldfi_copy_text((const char *)text.data, text.size, &why)))
         status = MLDF_E_MEMORY;
     mldf_buffer_free(&text);
-    if (status == MLDF_OK && type && !is_draft_form(d, type))
+    if (status == MLDF_OK && type && !is_draft_form(d, type, field->arguments))
         status = mldfi_field_bind(field, type, &why);
     if (status < 0)
         return blame_file(status, d, &why, err);

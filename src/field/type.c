@@ -42,6 +42,8 @@ const struct field_type *mldfi_builtin_type(uint16_t id) {
         return &mldfi_type_video_frames;
     case MLDF_VIDEO_COMPRESSED:
         return &mldfi_type_video_compressed;
+    case MLDF_VIDEO_OPTICAL_FLOW:
+        return &mldfi_type_video_optical_flow;
     case MLDF_TEXT:
         return &mldfi_type_text;
     case MLDF_TEXT_TOKENIZED:

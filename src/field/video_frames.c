@@ -212,9 +212,9 @@ static bool is_settled(const struct value_bounds *b) {
     return b->known && b->least[0] != b->most[0] && b->least[1] != b->most[1] && b->least[2] != b->most[2];
 }
 
-static mldf_status see(const struct schema_field *field, const struct record_block *block, size_t *at, struct survey *s,
-                       mldf_error *err) {
-    bool may_end = s->stats && s->stats->ndim == 3;
+mldf_status mldfi_frames_see(const struct schema_field *field, const struct record_block *block, size_t *at,
+                             struct survey *s, mldf_error *err) {
+    bool may_end = s->stats && s->stats->ndim >= 3;
     (void)field;
     for (; *at < block->count; ++*at) {
         bool present = true;
@@ -232,7 +232,7 @@ static mldf_status see(const struct schema_field *field, const struct record_blo
     return MLDF_OK;
 }
 
-static void see_value(const struct schema_field *field, const mldf_value *value, struct survey *s) {
+void mldfi_frames_see_value(const struct schema_field *field, const mldf_value *value, struct survey *s) {
     (void)field;
     if (value->record && value->record_bytes == FRAMES_RECORD)
         see_video(s, value->record);
@@ -303,8 +303,8 @@ const struct field_type mldfi_type_video_frames = {
     .check_deep = check_deep,
     .edge = edge,
     .steps = steps,
-    .see = see,
-    .see_value = see_value,
+    .see = mldfi_frames_see,
+    .see_value = mldfi_frames_see_value,
     .value_json = value_json,
     .same = same,
     .letter = 'u',

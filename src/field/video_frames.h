@@ -50,6 +50,11 @@ mldf_status mldfi_frames_bytes(const struct video_frames_state *s, const struct 
 mldf_status mldfi_frames_check(const struct video_frames_state *s, const uint8_t *record, const uint8_t *payload,
                                uint64_t bytes, mldf_error *err);
 
+/* Traits of types whose records have num_frames, height and width where FRAMES_COUNT, FRAMES_HEIGHT and FRAMES_WIDTH are. */
+mldf_status mldfi_frames_see(const struct schema_field *field, const struct record_block *block, size_t *at,
+                             struct survey *s, mldf_error *err);
+void mldfi_frames_see_value(const struct schema_field *field, const mldf_value *value, struct survey *s);
+
 mldf_status mldfi_frames_encode(void *user, const void *state, const mldf_value *value, uint8_t *record,
                                 mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes, mldf_error *err);
 mldf_status mldfi_frames_encode_worker(const struct schema_field *field, void *worker, const mldf_value *value,

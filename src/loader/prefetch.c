@@ -152,7 +152,7 @@ static bool reads_parts(const mldf_loader *loader, uint32_t index, size_t field)
         if (!mldfi_plan_prepares(loader->plan, used[k]) || its == SIZE_MAX)
             continue;
         const struct schema_field *f = &reader->schema->fields[its];
-        if (reader->draft || f->info.type_id >= MLDF_PRIVATE || !mldfi_reader_is_plain(reader, f))
+        if (reader->draft || mldfi_field_is_made(f) || !mldfi_reader_is_plain(reader, f))
             return false;
     }
     return true;

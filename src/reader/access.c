@@ -212,10 +212,10 @@ static mldf_status keep(const mldf_buffer *from, mldf_buffer *scratch, const voi
     return MLDF_OK;
 }
 
-/* A user-defined type may fill the scratch buffer that it is given from its first byte, so record and payload stay out of it:
+/* A type that makes its values may fill the scratch buffer that it is given from its first byte, so record and payload stay out of it:
  * they and the result get buffers of their own, and what the value needs is copied behind what scratch holds. */
-static mldf_status get_user_defined(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
-                                    mldf_value *out, mldf_error *err) {
+static mldf_status get_made(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
+                            mldf_value *out, mldf_error *err) {
     const struct schema_field *f = &reader->schema->fields[field];
     mldf_buffer stored = MLDF_BUFFER_INIT, made = MLDF_BUFFER_INIT;
     uint64_t payload_ptr = 0;
@@ -280,8 +280,8 @@ mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample
         return place(reader, sample, f, err,
                      mldfi_fail(err, MLDF_E_UNSUPPORTED, "type %u is not known here; its stored bytes can be had",
                                 f->info.type_id));
-    if (!stored && f->info.type_id >= MLDF_PRIVATE)
-        return get_user_defined(reader, sample, field, scratch, out, err);
+    if (!stored && mldfi_field_is_made(f))
+        return get_made(reader, sample, field, scratch, out, err);
     if ((status = load_stored(reader, sample, field, true, scratch, out, &payload_ptr, err)) < 0)
         return status;
     if (!stored && reader->draft && f->info.type_id == MLDF_JSON && out->bytes == 0) {
@@ -304,11 +304,11 @@ mldf_status mldfi_reader_get_appended(const mldf_reader *reader, uint64_t sample
 static mldf_status get_unchecked(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
                                  mldf_value *out, mldf_error *err);
 
-/* Does the row say what the value is, and does reading it spare a read of the payload? A user-defined type's decode wants the payload, unless the type
+/* Does the row say what the value is, and does reading it spare a read of the payload? The decode of a type that makes its values wants the payload, unless the type
  * finds its parts by the record. */
 static bool row_suffices(const mldf_reader *reader, const struct schema_field *f) {
-    return !reader->draft && f->type && (f->info.type_id < MLDF_PRIVATE || f->type->locate) &&
-           mldfi_field_has_payload(f) && mldfi_reader_is_plain(reader, f);
+    return !reader->draft && f->type && (!mldfi_field_is_made(f) || f->type->locate) && mldfi_field_has_payload(f) &&
+           mldfi_reader_is_plain(reader, f);
 }
 
 mldf_status mldfi_reader_record(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
@@ -345,7 +345,7 @@ static inline mldf_status get(const mldf_reader *reader, uint64_t sample, size_t
 
 /* The short way: a built-in type, raw in the mapping. Rows and validity bits were found inside the file at open. */
 static inline bool takes_short_way(const mldf_reader *reader, const struct schema_field *f) {
-    return reader->plain && f->type && f->info.type_id < MLDF_PRIVATE && !(f->info.flags & MLDF_FIELD_COMPRESSED);
+    return reader->plain && f->type && !mldfi_field_is_made(f) && !(f->info.flags & MLDF_FIELD_COMPRESSED);
 }
 
 static inline bool bit_is_set(const mldf_reader *reader, uint64_t sample, const struct schema_field *f) {

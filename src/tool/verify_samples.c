@@ -335,6 +335,10 @@ static mldf_status check_deep(struct verify_worker *w, const struct value_check 
     mldf_status status = mldfi_reader_get_packed(reader, c->sample, field, &w->scratch, &value, problem);
     if (status < 0 || value.kind == MLDF_KIND_NULL)
         return status;
+    if (c->field->type->check_deep && mldfi_field_is_made(c->field)) /* what was decoded is not what is stored */
+        status = mldf_reader_get_stored(reader, c->sample, field, &w->scratch, &value, problem);
+    if (status < 0)
+        return status;
     if (reader->draft && mldfi_image_of_no_format(c->field, value.record, value.data, value.bytes))
         return MLDF_OK;
     status =

@@ -136,6 +136,7 @@ static bool value_is(const mldf_field *field, const struct json *json, uint32_t 
     case MLDF_NDARRAY:
     case MLDF_AUDIO_SPECTROGRAM:
     case MLDF_AUDIO_CODEC_TOKENS:
+    case MLDF_VIDEO_OPTICAL_FLOW:
         return array_is(json, at, value);
     case MLDF_JSON:
         return json_is(json, at, value);

@@ -56,6 +56,9 @@ def compare(expected, got):
                 assert kind in (1, 2) and number == int(value) & 2**64 - 1, where
             elif f.type_id == reader.FLOAT:
                 assert kind == 3 and struct.pack("<Q", number) == stored.record, where
+            elif f.type_id == reader.FLOW:
+                assert kind == 6 and dims == list(value.shape) and data == value.tobytes(), where
+                assert got.get(i, f.name, stored=True)[2] == stored.data, where
             elif f.type_id in (reader.NDARRAY, *reader.GRIDS):
                 assert kind == 6 and dims == list(value.shape) and data == stored.data, where
             elif f.type_id == reader.INLINE:
