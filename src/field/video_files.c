@@ -199,8 +199,7 @@ static mldf_status check_times(const struct video_head *h, mldf_error *err) {
 static bool suits_mp4(const struct video_head *h) {
     uint32_t c = h->video.codec;
     bool sound = !h->sound.there || h->sound.info.codec == MLDF_AUDIO_AAC || h->sound.info.codec == MLDF_AUDIO_MP3;
-    if (sound && (h->video.turn || h->video.mirror) &&
-        (c == AV_VIDEO_VP9 || c == AV_VIDEO_MPEG2 || c == AV_VIDEO_MJPEG))
+    if (sound && (h->video.turn || h->video.mirror) && (c == AV_VIDEO_MPEG2 || c == AV_VIDEO_MJPEG))
         return true;
     return sound && h->extra_bytes &&
            (c == AV_VIDEO_H264 || c == AV_VIDEO_HEVC || c == AV_VIDEO_AV1 || c == AV_VIDEO_MPEG4);

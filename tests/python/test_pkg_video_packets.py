@@ -173,7 +173,7 @@ def test_every_display_matrix_is_followed_and_extracted(film, matrix, tmp_path):
 
 
 def test_a_turn_is_never_lost_silently(tmp_path):
-    """VP9 is extracted as MP4 where it is turned: older FFmpegs write no turn into Matroska, which is refused."""
+    """VP9 is extracted as Matroska, in which older FFmpegs write no turn: it is refused there."""
     path, out = tmp_path / "plain.mp4", tmp_path / "out"
     made = ("-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-frames:v", "5")
     run("ffmpeg", "-v", "error", "-y", *SOURCE, *made, path)
