@@ -173,6 +173,8 @@ static void read_turn(const AVStream *s, struct av_stream *out) {
     double turn = -av_display_rotation_get(copy); /* counterclockwise is positive there */
     int32_t degrees = turn >= -1e6 && turn <= 1e6 ? (int32_t)(turn < 0 ? turn - 0.5 : turn + 0.5) : -1;
     degrees = (degrees % 360 + 360) % 360;
+    if (out->mirrored) /* the matrix turns and then mirrors */
+        degrees = (360 - degrees) % 360;
     out->rotation = degrees % 90 == 0 ? degrees : -1;
 }
 
@@ -286,11 +288,13 @@ static int set_stream(AVStream *to, const struct av_stream *s) {
         memcpy(p->extradata, s->extra, s->extra_bytes);
         p->extradata_size = (int)s->extra_bytes;
     }
-    if (s->kind == AV_KIND_VIDEO && s->rotation > 0) {
+    if (s->kind == AV_KIND_VIDEO && (s->rotation > 0 || s->mirrored)) {
         int32_t *m = (int32_t *)(void *)av_stream_new_side_data(to, AV_PKT_DATA_DISPLAYMATRIX, 9 * sizeof *m);
         if (!m)
             return AVERROR(ENOMEM);
-        av_display_rotation_set(m, s->rotation);
+        av_display_rotation_set(m, s->mirrored ? -s->rotation : s->rotation);
+        if (s->mirrored)
+            av_display_matrix_flip(m, 1, 0);
     }
     return 0;
 }

@@ -294,13 +294,26 @@ static mldf_status read_frames(const struct video_head *head, const struct audio
     return status;
 }
 
+mldf_status mldfi_video_check_size(const struct video_stream *s, mldf_error *err) {
+    uint64_t width = ((uint64_t)s->width + s->shift_x) >> s->shift_x,
+             height = ((uint64_t)s->height + s->shift_y) >> s->shift_y;
+    uint64_t samples = (uint64_t)s->width * s->height + (s->planes == 3 ? 2 * width * height : 0);
+    uint64_t bytes = samples * (s->bits > 8 ? 2 : 1);
+    if (bytes > VIDEO_IMAGE_BYTES)
+        return mldfi_fail(err, MLDF_E_LIMIT,
+                          "frames of %" PRIu32 " x %" PRIu32 " pixels, %" PRIu64 " bytes; %" PRIu64 " are allowed",
+                          s->width, s->height, bytes, VIDEO_IMAGE_BYTES);
+    return MLDF_OK;
+}
+
 mldf_status mldfi_video_decode(struct video_worker *w, const struct video_head *head, const struct audio_bytes *in,
                                const uint64_t *numbers, size_t count, video_taker take, void *user, mldf_error *err) {
     struct run r = {.w = w, .head = head, .in = in, .take = take, .user = user};
     if (count > SIZE_MAX / 64)
         return mldfi_fail(err, MLDF_E_LIMIT, "%zu frames", count);
-    mldf_status status =
-        mldfi_buffer_resize(&w->frames, count * (sizeof(struct video_frame) + sizeof(struct wanted)) + 1, err);
+    mldf_status status = mldfi_video_check_size(&head->video, err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_resize(&w->frames, count * (sizeof(struct video_frame) + sizeof(struct wanted)) + 1, err);
     if (status < 0)
         return status;
     struct video_frame *frames = (struct video_frame *)(void *)w->frames.data;

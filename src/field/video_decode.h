@@ -5,6 +5,11 @@
 #include "field/video_media.h"
 #include "field/video_packets.h"
 
+/* One decoded image, as planes; a decoder keeps several. More is refused when packing, loading and verifying. */
+#define VIDEO_IMAGE_BYTES (MEDIA_MAX_BYTES / 8)
+/* MLDF_E_LIMIT where the images of such a stream are larger. */
+mldf_status mldfi_video_check_size(const struct video_stream *stream, mldf_error *err);
+
 /* Frame `number`, decoded; until it returns. */
 typedef mldf_status (*video_taker)(void *user, uint64_t number, const struct av_image *image, mldf_error *err);
 

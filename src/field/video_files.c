@@ -167,6 +167,7 @@ static struct av_stream video_stream(const struct video_head *h, const uint8_t *
                               .aspect_num = v->aspect_num,
                               .aspect_den = v->aspect_den,
                               .rotation = (int32_t)v->turn * 90,
+                              .mirrored = v->mirror,
                               .field_order = v->field_order,
                               .primaries = v->primaries,
                               .transfer = v->transfer,
@@ -194,12 +195,35 @@ static mldf_status check_times(const struct video_head *h, mldf_error *err) {
     return MLDF_OK;
 }
 
-/* MP4 where its codecs are at home there, else Matroska. */
+/* MP4 where its codecs are at home there, or where it can hold them and the video is turned, else Matroska. */
 static bool suits_mp4(const struct video_head *h) {
     uint32_t c = h->video.codec;
     bool sound = !h->sound.there || h->sound.info.codec == MLDF_AUDIO_AAC || h->sound.info.codec == MLDF_AUDIO_MP3;
-    return sound && h->video.configs == 1 && h->extra_bytes &&
+    if (sound && (h->video.turn || h->video.mirror) && (c == AV_VIDEO_MPEG2 || c == AV_VIDEO_MJPEG))
+        return true;
+    return sound && h->extra_bytes &&
            (c == AV_VIDEO_H264 || c == AV_VIDEO_HEVC || c == AV_VIDEO_AV1 || c == AV_VIDEO_MPEG4);
+}
+
+/* Not every muxer of every FFmpeg writes how a video is turned: the file is looked at. */
+static mldf_status check_turn(const struct writing *w, const uint8_t *made, size_t bytes, mldf_error *err) {
+    const struct video_stream *v = &w->head->video;
+    struct av_stream s = {0};
+    char text[AV_TEXT] = "";
+    uint32_t streams = 0;
+    void *file;
+    if (!v->turn && !v->mirror)
+        return MLDF_OK;
+    if (w->m->open(made, bytes, "", &file, &streams, text) < 0)
+        return mldfi_fail(err, MLDF_E_UNSUPPORTED, "a file of its packets: %s", text);
+    w->m->stream(file, 0, &s);
+    w->m->close(file);
+    if (s.rotation != (int32_t)v->turn * 90 || (s.mirrored != 0) != v->mirror)
+        return mldfi_fail(err, MLDF_E_UNSUPPORTED,
+                          "the video is %sturned by %" PRIu32
+                          " degrees, which this FFmpeg does not write into the file",
+                          v->mirror ? "mirrored and " : "", v->turn * 90);
+    return MLDF_OK;
 }
 
 mldf_status mldfi_video_export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
@@ -220,6 +244,10 @@ mldf_status mldfi_video_export(const struct schema_field *field, const mldf_valu
         status = mldfi_video_check_tables(&head, &in, err);
     if (status == MLDF_OK)
         status = check_times(&head, err);
+    if (status == MLDF_OK && head.video.configs > 1)
+        status = mldfi_fail(err, MLDF_E_UNSUPPORTED,
+                            "the video has %" PRIu32 " configurations of its decoder, and a file is written with one",
+                            head.video.configs);
     if (status == MLDF_OK)
         status = mldfi_av_file_module(&w.m, err);
     if (status == MLDF_OK && head.sound.there) {
@@ -248,6 +276,8 @@ mldf_status mldfi_video_export(const struct schema_field *field, const mldf_valu
     status = write_packets(&w, err);
     if (status == MLDF_OK && w.m->finish(w.file, &made, &bytes, text) < 0)
         status = mldfi_fail(err, MLDF_E_UNSUPPORTED, "a file of its packets: %s", text);
+    if (status == MLDF_OK)
+        status = check_turn(&w, made, bytes, err);
     room->file.size = 0;
     if (status == MLDF_OK)
         status = mldf_buffer_append(&room->file, made, bytes, err);

@@ -26,6 +26,8 @@ struct index {
     struct outcome *outcomes; /* one a packet */
     struct kept_video *kept;
     uint32_t images;
+    uint32_t *first_of; /* a packet's: the first frame that starts there; UINT32_MAX: none */
+    uint32_t *next_of;  /* a frame's: the next one that starts where it does */
 };
 
 static uint64_t hash_image(const struct av_image *image) {
@@ -51,7 +53,7 @@ static mldf_status describe(struct video_stream *v, const struct av_image *i, bo
         v->planes = i->planes, v->bits = i->bits, v->shift_x = i->shift_x, v->shift_y = i->shift_y, v->rgb = i->rgb;
         if (i->width > VIDEO_SIDE_MAX || i->height > VIDEO_SIDE_MAX || !i->width || !i->height)
             return mldfi_fail(err, MLDF_E_LIMIT, "frames of %" PRIu32 " x %" PRIu32 " pixels", i->width, i->height);
-        return MLDF_OK;
+        return mldfi_video_check_size(v, err);
     }
     if (i->width != v->width || i->height != v->height || i->planes != v->planes || i->bits != v->bits ||
         i->shift_x != v->shift_x || i->shift_y != v->shift_y || i->rgb != v->rgb)
@@ -272,19 +274,24 @@ static bool take_proof(struct index *x, uint32_t first, uint32_t last, uint8_t *
     return code == 0;
 }
 
+static void list_starts(struct index *x) {
+    const struct video_parts *p = x->parts;
+    memset(x->first_of, 0xff, p->packet_count * sizeof *x->first_of);
+    for (size_t i = p->frame_count; i-- > 0;) {
+        x->next_of[i] = x->first_of[p->frames[i].start];
+        x->first_of[p->frames[i].start] = (uint32_t)i;
+    }
+}
+
 /* Do packets first to last, decoded by themselves, give the images of the frames that start there? */
 static mldf_status prove(struct index *x, uint32_t key, bool *right, mldf_error *err) {
     struct video_parts *p = x->parts;
     uint32_t last = key;
     char text[AV_TEXT];
-    bool used = false;
     *right = true;
-    for (size_t i = 0; i < p->frame_count; i++)
-        if (p->frames[i].start == key) {
-            used = true;
-            last = p->frames[i].packet > last ? p->frames[i].packet : last;
-        }
-    if (!used)
+    for (uint32_t i = x->first_of[key]; i != UINT32_MAX; i = x->next_of[i])
+        last = p->frames[i].packet > last ? p->frames[i].packet : last;
+    if (x->first_of[key] == UINT32_MAX)
         return MLDF_OK;
     uint8_t *same = mldfi_alloc_zero((size_t)last - key + 1, 1, err);
     mldf_status status = same ? get_decoder(x, p->packets[key].config, err) : MLDF_E_MEMORY;
@@ -301,9 +308,8 @@ static mldf_status prove(struct index *x, uint32_t key, bool *right, mldf_error 
     if (*right)
         *right = x->w->module->send(x->kept->decoder, NULL, 0, 0, text) >= 0 && take_proof(x, key, last, same);
     mldfi_video_drop(x->w, x->kept);
-    for (size_t i = 0; i < p->frame_count && *right; i++)
-        if (p->frames[i].start == key)
-            *right = same[p->frames[i].packet - p->frames[i].back - key];
+    for (uint32_t i = x->first_of[key]; i != UINT32_MAX && *right; i = x->next_of[i])
+        *right = same[p->frames[i].packet - p->frames[i].back - key];
     free(same);
     return MLDF_OK;
 }
@@ -319,6 +325,7 @@ static mldf_status prove_keys(struct index *x, uint32_t *key_before, uint8_t *un
         again = false;
         find_keys(p, key_before);
         assign_starts(p, key_before);
+        list_starts(x);
         for (size_t i = 0; i < p->packet_count && !again; i++) {
             bool right;
             if (!unproved[i])
@@ -375,7 +382,9 @@ mldf_status mldfi_video_index(struct video_worker *w, struct video_parts *p, int
     uint32_t *key_before = mldfi_alloc_zero(n + 1, sizeof *key_before, err);
     uint8_t *unproved = mldfi_alloc_zero(n + 1, 1, err);
     x.outcomes = mldfi_alloc_zero(n + 1, sizeof *x.outcomes, err);
-    mldf_status status = key_before && unproved && x.outcomes ? MLDF_OK : MLDF_E_MEMORY;
+    x.first_of = mldfi_alloc_zero(n + 1, sizeof *x.first_of, err);
+    x.next_of = mldfi_alloc_zero(n + 1, sizeof *x.next_of, err); /* no more frames than packets */
+    mldf_status status = key_before && unproved && x.outcomes && x.first_of && x.next_of ? MLDF_OK : MLDF_E_MEMORY;
     if (status == MLDF_OK && n >= UINT32_MAX)
         status = mldfi_fail(err, MLDF_E_LIMIT, "%zu packets", n);
     if (status == MLDF_OK)
@@ -383,6 +392,8 @@ mldf_status mldfi_video_index(struct video_worker *w, struct video_parts *p, int
     if (status == MLDF_OK)
         status = prove_keys(&x, key_before, unproved, err);
     free(x.outcomes);
+    free(x.first_of);
+    free(x.next_of);
     free(key_before);
     free(unproved);
     return status;

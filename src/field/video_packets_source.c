@@ -271,9 +271,9 @@ static mldf_status decode(struct media_kit *kit, const void *state, const mldf_v
         (sideways ? v->width : v->height) != info->height)
         return mldfi_fail(err, MLDF_E_CORRUPT, "the record's frames or size are not the table's");
     uint64_t bytes = (uint64_t)info->width * info->height * (unsigned)wish->channels * ((unsigned)wish->bits / 8);
-    if (wish->max_bytes && bytes > wish->max_bytes)
-        return mldfi_fail(err, MLDF_E_LIMIT, "a frame of %" PRIu64 " bytes; %" PRIu64 " are allowed", bytes,
-                          wish->max_bytes);
+    uint64_t most = wish->max_bytes ? wish->max_bytes : MEDIA_MAX_BYTES;
+    if (bytes > most)
+        return mldfi_fail(err, MLDF_E_LIMIT, "a frame of %" PRIu64 " bytes; %" PRIu64 " are allowed", bytes, most);
     struct delivery d = {worker, v, wish, numbers, count, take, user};
     return mldfi_video_decode(worker, &head, in, numbers, count, deliver, &d, err);
 }
