@@ -125,7 +125,7 @@ mldf pack loop -o loop.mldf --on-error=skip --json -q | json 'd["written"] == 1 
     "message": "a link leads back to a folder that it lies in"}]'
 mkdir nothing && expect 1 mldf pack nothing -o n.mldf <<'END'
 --- stderr
-mldf pack: nothing: there are no images, recordings or videos in this folder
+mldf pack: nothing: there are no images, recordings, videos or files of optical flow in this folder
 END
 
 # Options that make no sense here are refused.

@@ -59,7 +59,7 @@ END
 mkdir folder
 expect 1 mldf pack folder -o x <<'END'
 --- stderr
-mldf pack: folder: there are no images, recordings or videos in this folder
+mldf pack: folder: there are no images, recordings, videos or files of optical flow in this folder
 END
 expect 2 mldf plan --samples 1 <<'END'
 --- stderr
