@@ -28,7 +28,7 @@ rm -rf "$folder/source" "$folder/apt"
 mkdir -p "$folder/source" "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
 # The archives that this system uses, as sources of sources.
 # shellcheck disable=SC2016 # apt-get fills these in, not the shell
-apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | sort -u >"$folder/apt/sources.list"
+apt-get indextargets --no-release-info --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | sort -u >"$folder/apt/sources.list"
 [ -s "$folder/apt/sources.list" ] || give_up "apt knows no archive to fetch the source of $package from"
 apt() {
     apt-get -q -o Dir::Etc::sourcelist="$folder/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null \
@@ -36,7 +36,8 @@ apt() {
         -o Acquire::Retries=2 -o Acquire::http::Timeout=20 -o Acquire::AllowInsecureRepositories=false "$@"
 }
 cd "$folder/source"
-quietly update.log apt update || give_up "apt could not fetch the lists of sources"
+# An archive that cannot be read or trusted here need not be the one that is wanted.
+quietly update.log apt update || echo "debian_source: some of the archives could not be read" >&2
 quietly source.log apt -o APT::Get::AllowUnauthenticated=false source --only-source "$package" ||
     give_up "apt could not fetch the source of $package"
 rm -rf "$folder/apt"

@@ -94,7 +94,8 @@ load read -j 2 --backend read || fail "the other back end gave other batches"
 load portable -j 2 --isa portable || fail "another instruction set gave other batches"
 load seed -j 2 --seed 1 && fail "another seed gave the same batches"
 
-say "Images, sound, video and text in one file: $(python3 "$here/demo_media.py" "$mldf" .)"
+made=$(python3 "$here/demo_media.py" "$mldf" .)
+say "Images, sound, video and text in one file: $made"
 run pack media.jsonl -o media.mldf --files page --files voice --files film
 run head -n 1 --fields voice,film media.mldf
 cat >media.pipeline <<'END'

@@ -66,9 +66,8 @@ def film(mldf, folder, path, lines):
         shown = lines[k * STEP : k * STEP + SHOWN]
         draw_page(os.path.join(frames, f"{k:03}.png"), shown + [""] * (SHOWN - len(shown)))
     store = os.path.join(folder, "frames.mldf")
-    quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run([mldf, "pack", frames, "-o", store, "--encode", "jpeg"], **quiet)
-    subprocess.run([mldf, "extract", store, "-o", os.path.join(folder, "jpegs")], **quiet)
+    subprocess.run([mldf, "pack", "-q", frames, "-o", store, "--encode", "jpeg"], check=True)
+    subprocess.run([mldf, "extract", "-q", store, "-o", os.path.join(folder, "jpegs")], check=True)
     names = sorted(os.path.join(root, name) for root, _, files in os.walk(os.path.join(folder, "jpegs")) for name in files if name.endswith(".jpg"))
     write_avi(path, [open(name, "rb").read() for name in names], 160, SHOWN * 3, 12)
     subprocess.run(["rm", "-r", frames, store, os.path.join(folder, "jpegs")], check=True)

@@ -127,7 +127,7 @@ def partial_sample(names: tuple[str, ...], values: Iterable[Any]) -> Sample:
     kind = sample_type(names)
     members: dict[str, Any] = {"__slots__": (), "__doc__": kind.__doc__}
     for i, name in enumerate(names):
-        if name in kind.__dict__:  # the fields that are attributes
+        if name in kind.__dict__ and not hasattr(Sample, name):  # the fields that are attributes
             members[name] = _touching(i)
     made: Any = type(kind.__name__, (_Partial, kind), members)
     sample: Sample = tuple.__new__(made, tuple(values))

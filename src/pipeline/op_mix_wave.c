@@ -26,6 +26,16 @@ static uint64_t channels_of(const struct tensor *t) {
     return t->ndim == 2 ? t->dims[0] : 1;
 }
 
+/* Numbers of channels that vary are known with the values alone. */
+static mldf_status same_channels(const struct tensor *in, mldf_error *err) {
+    uint64_t own = channels_of(&in[0]), other = channels_of(&in[1]);
+    if (other == 1 || other == own)
+        return MLDF_OK;
+    return mldfi_fail(err, MLDF_E_RANGE,
+                      "%" PRIu64 " channels beside a recording of %" PRIu64 ": one, or as many, are needed", other,
+                      own);
+}
+
 static mldf_status two_waves(struct op *op, const struct edge *in, size_t count, const char *second, struct edge *out,
                              mldf_error *err) {
     if (count != 2)
@@ -91,9 +101,10 @@ static mldf_status run_noise(const struct op *op, const void *draw, const struct
                              struct tensor *out, struct op_work *work, mldf_error *err) {
     const struct noise_draw *d = draw;
     uint64_t n = in[0].dims[in[0].ndim - 1], m = in[1].dims[in[1].ndim - 1], others = channels_of(&in[1]);
-    (void)op, (void)count, (void)work, (void)err;
-    if (!d->on || m == 0)
-        return mldfi_op_copy(&in[0], out);
+    mldf_status status = same_channels(in, err);
+    (void)op, (void)count, (void)work;
+    if (status < 0 || !d->on || m == 0)
+        return status < 0 ? status : mldfi_op_copy(&in[0], out);
     uint64_t places = m >= n ? m - n + 1 : m, start = (uint64_t)(d->place * (double)places);
     start = start < places ? start : places - 1;
     for (uint64_t c = 0; c < channels_of(&in[0]); c++) {
@@ -251,10 +262,10 @@ static mldf_status convolve(const struct kernels *kernels, const float *x, uint6
 static mldf_status run_reverb(const struct op *op, const void *draw, const struct tensor *in, size_t count,
                               struct tensor *out, struct op_work *work, mldf_error *err) {
     uint64_t n = in[0].dims[in[0].ndim - 1], m = in[1].dims[in[1].ndim - 1], others = channels_of(&in[1]);
-    mldf_status status = MLDF_OK;
+    mldf_status status = same_channels(in, err);
     (void)count;
-    if (!((const struct reverb_draw *)draw)->on || n == 0)
-        return mldfi_op_copy(&in[0], out);
+    if (status < 0 || !((const struct reverb_draw *)draw)->on || n == 0)
+        return status < 0 ? status : mldfi_op_copy(&in[0], out);
     if (m == 0)
         return mldfi_fail(err, MLDF_E_RANGE, "the impulse response has no samples");
     for (uint64_t c = 0; c < channels_of(&in[0]) && status == MLDF_OK; c++) {

@@ -109,7 +109,7 @@ static mldf_status begin_shape(const struct run *r, struct side *side, size_t ch
     } else {
         status = mldfi_fetch_value(r, side, chain, NULL, 0, err);
     }
-    if (memory->null)
+    if (memory->null && *first != c->op_count) /* what ran whole has been filled */
         *first = c->fill_at;
     return status;
 }
