@@ -14,7 +14,7 @@ enum { SAMPLES = 40, OPEN_ID = 0x8901, RECORD_H = 16, RECORD_W = 20, THREADS = 2
 enum lie { LIE_NONE, LIE_HUGE, LIE_WRAP, LIE_CHANNELS, LIE_CHANGES, LIE_REASON, LIE_SILENT, LIE_WORKER };
 static _Atomic(enum lie) lie;
 static atomic_int opened, closed, decoded, foreign; /* foreign: a worker was used by two threads at once */
-static const void *places[2][SAMPLES];              /* where arrays and lists of a sample were decoded to */
+static const void *_Atomic places[2][SAMPLES];      /* where arrays and lists of a sample were decoded to */
 
 struct worker {
     atomic_int used;
