@@ -31,7 +31,8 @@ def dump(include: Path, soname: str, work: Path) -> Path:
     stub.write_text('#include "mldf/mldf.h"\n' + "".join(f"{d[:-1]} {{ __builtin_trap(); }}\n" for d in declared))
     compiler = os.environ.get("CC", "cc").split()
     subprocess.run([*compiler, "-std=c11", "-g", "-fPIC", "-shared", "-w", f"-I{include}", f"-Wl,-soname,{soname}", "-o", library, stub], check=True)
-    out.write_text(subprocess.run(["abidw", *QUIET, library], check=True, capture_output=True, text=True).stdout)
+    text = subprocess.run(["abidw", *QUIET, library], check=True, capture_output=True, text=True).stdout
+    out.write_text(text.replace(f"path='{work}/", "path='"))  # the dump names no folder of the machine that made it
     return out
 
 

@@ -8,18 +8,8 @@ set -eu
 
 package=$1
 folder=$2
-give_up() {
-    echo "debian_source: $1" >&2
-    exit 4
-}
-quietly() { # log command...: its output only if it fails
-    log=$1
-    shift
-    "$@" >"$folder/$log" 2>&1 || {
-        tail -n 5 "$folder/$log" >&2
-        return 1
-    }
-}
+# shellcheck source=tools/wheel_functions.sh
+. "$(dirname "$0")/wheel_functions.sh"
 
 command -v apt-get >/dev/null 2>&1 || give_up "no apt-get here to fetch the source of $package with"
 command -v dpkg-source >/dev/null 2>&1 || give_up "no dpkg-source here (apt-get install dpkg-dev)"

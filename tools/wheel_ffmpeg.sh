@@ -11,18 +11,8 @@ mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 [ ! -e "$folder/stamp" ] || exit 0
 
-give_up() {
-    echo "wheel_ffmpeg: $1" >&2
-    exit 4
-}
-quietly() { # log command...: its output only if it fails
-    log=$1
-    shift
-    "$@" >"$folder/$log" 2>&1 || {
-        tail -n 5 "$folder/$log" >&2
-        return 1
-    }
-}
+# shellcheck source=tools/wheel_functions.sh
+. "$(dirname "$0")/wheel_functions.sh"
 
 decoders=h264,hevc,vp8,vp9,libdav1d,mpeg4,mpeg2video,mpeg1video,mjpeg,ffv1,h263,aac,aac_latm,alac,mp3float,mp2float,opus,vorbis,flac,ac3,eac3
 decoders=$decoders,wmav2,wavpack,pcm_u8,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,pcm_alaw,pcm_mulaw

@@ -10,18 +10,8 @@ mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 [ ! -e "$folder/stamp" ] || exit 0
 
-give_up() {
-    echo "wheel_tiff: $1" >&2
-    exit 4
-}
-quietly() { # log command...: its output only if it fails
-    log=$1
-    shift
-    "$@" >"$folder/$log" 2>&1 || {
-        tail -n 5 "$folder/$log" >&2
-        return 1
-    }
-}
+# shellcheck source=tools/wheel_functions.sh
+. "$(dirname "$0")/wheel_functions.sh"
 
 rm -rf "$folder/build"
 source=$("$(dirname "$0")/debian_source.sh" tiff "$folder") || exit 4

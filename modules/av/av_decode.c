@@ -120,7 +120,7 @@ static int send(void *decoder, const uint8_t *data, size_t bytes, uint64_t id, c
     if (bytes > (size_t)INT32_MAX - AV_INPUT_BUFFER_PADDING_SIZE)
         return fail(text, "a packet of more than 2 GiB", AVERROR(EINVAL));
     if (data) {
-        code = av_new_packet(d->packet, (int)bytes); /* a copy, with the zeros behind it that decoders read */
+        code = av_new_packet(d->packet, (int)bytes); /* a copy, followed by the zeros that decoders read */
         if (code < 0)
             return fail(text, "packet", code);
         if (bytes)

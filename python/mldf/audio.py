@@ -103,7 +103,7 @@ class Recording(np.lib.mixins.NDArrayOperatorsMixin):
     reader, field, sample             where it is
     samples, rate, channels, bits     as its record says
     codec                             its name
-    array                             its numbers, where there is no file
+    array                             the samples, when no file is given
     """
 
     __slots__ = ("_array", "_field", "_reader", "_sample", "bits", "channels", "codec", "rate", "samples")

@@ -79,7 +79,7 @@ def _fields(info: dict[str, Any], cameras: Sequence[str]) -> dict[str, Field]:
 
 
 def _episodes(episodes: Any) -> Iterator[tuple[int, int]]:
-    """(first row, one behind the last) of each episode."""
+    """The first row of each episode, and the row after its last."""
     ends = [*(np.flatnonzero(episodes[1:] != episodes[:-1]) + 1).tolist(), len(episodes)]
     return zip([0, *ends[:-1]], ends)
 

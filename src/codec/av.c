@@ -1,4 +1,4 @@
-/* See av.h. A module is found each time anew by the system's loader, which knows what is loaded: there is no state here. */
+/* See av.h. This file keeps no state: it asks the system's loader for a module each time, and the loader knows what is loaded. */
 #include "codec/av.h"
 
 #include "os/module.h"

@@ -20,7 +20,7 @@ struct av_audio {
     const struct av_decode_module *module;
     void *decoder;
     uint32_t rate, channels;
-    mldf_buffer joined; /* channels that do not lie one behind the other */
+    mldf_buffer joined; /* for channels that are not stored one after the other */
 };
 
 static void close_decoder(void *decoder) {
@@ -245,7 +245,7 @@ static mldf_status take_packets(const struct av_file_module *m, void *file, uint
         if (p.bytes > file_bytes - out->made.size)
             return mldfi_fail(err, MLDF_E_CORRUPT, "its packets have more bytes than the file");
         if (p.discard && begun)
-            break; /* behind the end of its edit list */
+            break; /* after the end of its edit list */
         if (p.extra)
             return mldfi_fail(err, MLDF_E_UNSUPPORTED, "the stream changes its configuration");
         struct audio_packet packet = {.offset = out->made.size, .bytes = (uint32_t)p.bytes};

@@ -51,7 +51,7 @@ mldf_status mldfi_sound_add(struct sound_parts *s, const struct av_packet *in, m
     struct audio_parts *p = &s->parts;
     struct audio_packet packet = {.offset = p->made.size, .bytes = (uint32_t)in->bytes};
     if (in->bytes > UINT32_MAX || (in->discard && s->any))
-        return MLDF_OK; /* behind the end of its edit list */
+        return MLDF_OK; /* after the end of its edit list */
     if (in->extra && (in->extra_bytes != p->extra.size || memcmp(in->extra, p->extra.data, in->extra_bytes) != 0))
         return mldfi_fail(err, MLDF_E_UNSUPPORTED,
                           "the sound changes its configuration; audio=false packs the images alone");

@@ -93,7 +93,7 @@ static mldf_status begin_shape(const struct run *r, struct side *side, size_t ch
     struct chain_memory *memory = &side->chains[chain];
     mldf_status status = MLDF_OK;
     *first = 0;
-    /* Values that lie one behind the other need their true lengths. */
+    /* Values that are stored one after the other need their true lengths. */
     bool exact = c->output.shrinks && c->output.collate == COLLATE_RAGGED;
     if ((c->stage_count && c->stages[0].kind == STAGE_JOIN) || exact) {
         struct run whole = *r;
