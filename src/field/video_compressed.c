@@ -269,6 +269,10 @@ static void close_worker(void *user, void *worker) {
     mldfi_media_video.close(worker);
 }
 
+static void watch_worker(void *worker, const struct work_watch *watch) {
+    ((struct video_worker *)worker)->watch = watch;
+}
+
 const struct field_type mldfi_type_video_compressed = {
     .type = {sizeof(mldf_type), MLDF_VIDEO_COMPRESSED, "video_compressed", NULL, bind, unbind, encode, decode},
     .name = "video_compressed",
@@ -292,5 +296,6 @@ const struct field_type mldfi_type_video_compressed = {
     .letter = 'u',
     .open_worker = open_worker,
     .close_worker = close_worker,
+    .watch_worker = watch_worker,
     .encode_worker = mldfi_video_encode_worker,
 };

@@ -99,6 +99,10 @@ static mldf_status measure(struct audio_parts *p, mldf_error *err) {
     status = type->begin(decoder, err);
     for (size_t i = 0; i < p->count && status == MLDF_OK; i++) {
         struct audio_block block = {0};
+        if (!mldfi_work_goes_on(p->watch, 0)) {
+            status = mldfi_fail(err, MLDF_E_CANCELLED, "cancelled");
+            break;
+        }
         status = type->decode(decoder, p->data + p->packets[i].offset, p->packets[i].bytes, &block, err);
         p->packets[i].samples = block.samples;
         if (status < 0)

@@ -62,7 +62,7 @@ static mldf_status load_sample(const struct rescue *rescue, uint64_t sample, mld
 
 static mldf_status tick(struct rescue *rescue, uint64_t done, mldf_error *err) {
     double now = mldfi_time();
-    mldf_progress progress = {"repair", done, rescue->reader->header.num_samples, 0, MLDF_NONE};
+    mldf_progress progress = {"repair", done, rescue->reader->header.num_samples, 0, MLDF_NONE, 0};
     if (!rescue->options->progress || now - rescue->last_report < 0.05)
         return MLDF_OK;
     rescue->last_report = now;

@@ -15,6 +15,33 @@ from codec_files import OUTSIDE, run
 SOURCE = ("-f", "lavfi", "-i", "testsrc2=size=64x48:rate=30:duration=2")
 X265 = "log-level=none:pools=none:frame-threads=1"
 
+X265_OPEN = X265 + ":keyint=15:open-gop=1:bframes=4"
+LAYERS = "ts_number_layers=3:ts_target_bitrate=40,70,100:ts_rate_decimator=4,2,1:ts_periodicity=4:ts_layer_id=0,2,1,2"
+VP9_LAYERS = ("-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-lag-in-frames", "0", "-b:v", "100k")
+
+
+def without_list(data):
+    """MP4 without its list of key frames: every frame is said to be one."""
+    return data.replace(b"stss", b"free", 1)
+
+
+def with_first_key(data):
+    """MP4 whose list of key frames names the first alone."""
+    at = data.index(b"stss") + 8
+    assert int.from_bytes(data[at : at + 4], "big") > 2
+    return data[:at] + (1).to_bytes(4, "big") + data[at + 4 :]
+
+
+# What is done to the bytes of a file of the zoo.
+EDITS = {
+    "h264_all_keys": without_list,
+    "h264_one_key": with_first_key,
+    "h264_open_all_keys": without_list,
+    "hevc_open_all_keys": without_list,
+    "mpeg4_all_keys": without_list,
+}
+SIZES = {"av1_svt": (64, 64)}
+
 # name: (file ending, pixel format of the planes, options of ffmpeg)
 ZOO = {
     "h264_b": ("mp4", "yuv420p", ("-c:v", "libx264", "-g", "12", "-bf", "3", "-b_strategy", "0")),
@@ -43,6 +70,14 @@ ZOO = {
     "vp9": ("webm", "yuv420p", ("-c:v", "libvpx-vp9", "-g", "20", "-auto-alt-ref", "1", "-lag-in-frames", "16")),
     "av1": ("mkv", "yuv420p", ("-c:v", "libaom-av1", "-cpu-used", "8", "-g", "20", "-lag-in-frames", "10")),
     "av1_mp4": ("mp4", "yuv420p10le", ("-c:v", "libaom-av1", "-cpu-used", "8", "-g", "250", "-pix_fmt", "yuv420p10le")),
+    "vp9_layers": ("webm", "yuv420p", (*VP9_LAYERS, "-error-resilient", "1", "-ts-parameters", LAYERS)),
+    "av1_pyramid": ("mkv", "yuv420p", ("-c:v", "libaom-av1", "-cpu-used", "8", "-g", "30", "-lag-in-frames", "25")),
+    "av1_svt": ("mp4", "yuv420p", ("-s", "64x64", "-c:v", "libsvtav1", "-preset", "10", "-g", "32")),
+    "h264_all_keys": ("mp4", "yuv420p", ("-c:v", "libx264", "-g", "12", "-bf", "2")),
+    "h264_one_key": ("mp4", "yuv420p", ("-c:v", "libx264", "-g", "12", "-bf", "2")),
+    "h264_open_all_keys": ("mp4", "yuv420p", ("-c:v", "libx264", "-x264-params", "keyint=12:bframes=3:open-gop=1")),
+    "hevc_open_all_keys": ("mp4", "yuv420p", ("-c:v", "libx265", "-x265-params", X265_OPEN)),
+    "mpeg4_all_keys": ("mp4", "yuv420p", ("-c:v", "mpeg4", "-bf", "2", "-g", "12", "-q:v", "3")),
     "mpeg4_avi": ("avi", "yuv420p", ("-c:v", "mpeg4", "-bf", "2", "-g", "12", "-q:v", "3")),
     "mpeg4_mp4": ("mp4", "yuv420p", ("-c:v", "mpeg4", "-bf", "2", "-g", "12", "-q:v", "3")),
     "mpeg2_mpg": ("mpg", "yuv420p", ("-c:v", "mpeg2video", "-bf", "2", "-g", "12", "-q:v", "3")),
@@ -51,7 +86,7 @@ ZOO = {
 }
 
 
-def planes_by_ffmpeg(path, pixels):
+def planes_by_ffmpeg(path, pixels, size=(64, 48)):
     """Every frame of the file, as FFmpeg shows them: an array of uint8, one row a frame."""
     command = [
         "ffmpeg",
@@ -68,8 +103,8 @@ def planes_by_ffmpeg(path, pixels):
     ]
     command += ["-map", "0:v:0", "-f", "rawvideo", "-pix_fmt", pixels, "-"]
     raw = subprocess.run(command, check=True, capture_output=True, env=OUTSIDE).stdout
-    samples = {"420": 64 * 48 * 3 // 2, "422": 64 * 48 * 2, "444": 64 * 48 * 3}[pixels.replace("j", "")[3:6]]
-    return np.frombuffer(raw, np.uint8).reshape(-1, samples * (2 if "10" in pixels else 1))
+    samples = {"420": 3 / 2, "422": 2, "444": 3}[pixels.replace("j", "")[3:6]] * size[0] * size[1]
+    return np.frombuffer(raw, np.uint8).reshape(-1, int(samples) * (2 if "10" in pixels else 1))
 
 
 def planes(path, mode, numbers, width):
@@ -88,6 +123,8 @@ def zoo(tmp_path_factory):
         path, target = folder / f"{name}.{ending}", folder / f"{name}.mldf"
         if not target.exists():
             run("ffmpeg", "-v", "error", "-y", *SOURCE, *options, path)
+            if name in EDITS:
+                path.write_bytes(EDITS[name](path.read_bytes()))
             mldf.pack(path, target)
         return path, target, pixels
 
@@ -97,7 +134,7 @@ def zoo(tmp_path_factory):
 @pytest.mark.parametrize("name", ZOO)
 def test_every_frame_is_ffmpegs(zoo, name):
     path, target, pixels = zoo(name)
-    want = planes_by_ffmpeg(path, pixels)
+    want = planes_by_ffmpeg(path, pixels, SIZES.get(name, (64, 48)))
     with mldf.open(target) as ds:
         assert ds.schema["video"].type == "video_compressed" and ds.rows["video"][0]["num_frames"] == len(want)
     assert len(want) > 15
@@ -116,3 +153,29 @@ def test_every_file_verifies(zoo, tmp_path):
     targets = [zoo(name)[1] for name in ZOO]
     for target in targets:
         assert mldf.verify(target, deep=True).ok
+
+
+def test_keys_that_a_container_forgets_or_invents(zoo):
+    """IDR images are keys whatever a container says; other images are not, because a container says so."""
+
+    def keys(name):
+        return mldf.open(zoo(name)[1]).rows["video"][0]["num_keyframes"]
+
+    assert keys("h264_one_key") == keys("h264_all_keys") == 5
+    assert keys("h264_open_all_keys") < 10 and keys("hevc_open_all_keys") < 10 and keys("mpeg4_all_keys") < 10
+
+
+def test_a_recording_that_begins_in_the_middle(zoo, tmp_path):
+    """What stands before the first key frame is not decodable: all that follows is there and right."""
+    path, _, pixels = zoo("h264_ts")
+    data = path.read_bytes()
+    want = planes_by_ffmpeg(path, pixels)
+    for part in (5, 3, 2):
+        cut = tmp_path / f"cut{part}.m2ts"
+        cut.write_bytes(data[len(data) // part // 192 * 192 :])
+        mldf.pack(cut, tmp_path / f"cut{part}.mldf")
+        count = int(mldf.open(tmp_path / f"cut{part}.mldf").rows["video"][0]["num_frames"])
+        assert 15 <= count < len(want)
+        got = planes(tmp_path / f"cut{part}.mldf", "one", range(count), want.shape[1])
+        assert np.array_equal(got, want[-count:])
+        assert mldf.verify(tmp_path / f"cut{part}.mldf", deep=True).ok
