@@ -35,6 +35,7 @@ struct audio_parts {
     struct audio_packet *packets;
     size_t count, capacity;
     bool history; /* what a packet decodes to depends on all that came before */
+    bool cut;     /* packets last as long as their samples say, whatever decoding gives; without bytes: silence */
     bool whole;   /* head, packets and tail, end to end, are the file */
     uint64_t head_bytes, tail_bytes;
     const struct work_watch *watch; /* whether to go on, asked while packets are decoded; NULL: nobody */

@@ -193,7 +193,7 @@ static mldf_status find_history(struct audio_parts *p, mldf_error *err) {
 
 mldf_status mldfi_av_settle(struct audio_parts *p, mldf_error *err) {
     mldf_status status = measure(p, err);
-    if (status == MLDF_OK && p->info.codec == MLDF_AUDIO_AAC)
+    if (status == MLDF_OK && p->info.codec != MLDF_AUDIO_ALAC)
         status = find_history(p, err);
     uint64_t total = 0;
     for (size_t i = 0; i < p->count; i++)

@@ -102,8 +102,10 @@ static mldf_status decode_whole(const struct video_head *head, const struct audi
     free(numbers);
     if (status == MLDF_OK && head->sound.there &&
         (status = mldfi_kit_worker(&kit, FAMILY_AUDIO, &audio, err)) == MLDF_OK) {
-        status =
-            mldfi_audio_check_packets(audio, &head->sound.info, payload + head->sound.at, head->sound.bytes, true, err);
+        status = mldfi_audio_is_packets(head->sound.info.codec)
+                     ? mldfi_audio_check_packets(audio, &head->sound.info, payload + head->sound.at, head->sound.bytes,
+                                                 true, err)
+                     : mldfi_audio_check_bytes(&head->sound.info, head->sound.bytes, err);
         if (status < 0)
             mldfi_error_prefix(err, "sound");
     }
