@@ -19,7 +19,8 @@ enum {
 
 /* Is a value of this codec a table with packets? */
 static inline bool mldfi_audio_is_packets(mldf_audio_codec codec) {
-    return (codec >= MLDF_AUDIO_FLAC && codec <= MLDF_AUDIO_ALAC) || codec == MLDF_AUDIO_AC3 || codec == MLDF_AUDIO_EAC3;
+    return (codec >= MLDF_AUDIO_FLAC && codec <= MLDF_AUDIO_ALAC) || codec == MLDF_AUDIO_AC3 ||
+           codec == MLDF_AUDIO_EAC3;
 }
 
 /* Flags of the header. */

@@ -107,7 +107,7 @@ struct writing {
     struct audio_bytes sound_in;
     uint64_t sound_next; /* packet, or sample of raw sound */
     int64_t sound_last;  /* pts */
-    int64_t shift; /* of times, so that none is below 0 */
+    int64_t shift;       /* of times, so that none is below 0 */
 };
 
 static mldf_status put(struct writing *w, const struct av_packet *p, mldf_error *err) {
@@ -261,8 +261,8 @@ static mldf_status check_times(const struct video_head *h, mldf_error *err) {
 static bool suits_mp4(const struct video_head *h) {
     uint32_t c = h->video.codec;
     const mldf_audio_codec s = h->sound.info.codec;
-    bool sound = !h->sound.there || s == MLDF_AUDIO_AAC || s == MLDF_AUDIO_MP3 || s == MLDF_AUDIO_AC3 ||
-                 s == MLDF_AUDIO_EAC3;
+    bool sound =
+        !h->sound.there || s == MLDF_AUDIO_AAC || s == MLDF_AUDIO_MP3 || s == MLDF_AUDIO_AC3 || s == MLDF_AUDIO_EAC3;
     if (sound && (h->video.turn || h->video.mirror) && (c == AV_VIDEO_MPEG2 || c == AV_VIDEO_MJPEG))
         return true;
     return sound && h->extra_bytes &&

@@ -270,6 +270,8 @@ mldf_status mldfi_video_index(struct video_worker *w, struct video_parts *p, int
         status = run(&x, reorder < 0 ? 0 : reorder > VIDEO_REORDER_MAX ? VIDEO_REORDER_MAX : reorder, err);
     if (status == MLDF_OK)
         status = mldfi_video_starts(&x, err);
+    if (status == MLDF_OK)
+        status = mldfi_video_mark_spare(&x, err);
     free(x.outcomes);
     free(x.first_of);
     free(x.next_of);

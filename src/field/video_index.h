@@ -34,4 +34,7 @@ mldf_status mldfi_indexing_goes_on(const struct video_indexing *x, uint64_t pack
 /* Every frame's start: the last key that gives it, proved where its bytes alone do not say so; keys that lie lose their flag. */
 mldf_status mldfi_video_starts(struct video_indexing *x, mldf_error *err);
 
+/* Marks packets that no other packet needs, proved (video_spare.c). */
+mldf_status mldfi_video_mark_spare(struct video_indexing *x, mldf_error *err);
+
 #endif

@@ -44,7 +44,8 @@ mldf_status mldfi_sound_begin(struct sound_parts *s, const struct av_stream *str
         bytes = FLAC_STREAMINFO;
     }
     p->preroll = codec == MLDF_AUDIO_FLAC || codec == MLDF_AUDIO_ALAC ? 0 : 1;
-    p->preroll = codec == MLDF_AUDIO_OPUS || codec == MLDF_AUDIO_MP3 ? 0 : p->preroll; /* they have rules of their own */
+    p->preroll =
+        codec == MLDF_AUDIO_OPUS || codec == MLDF_AUDIO_MP3 ? 0 : p->preroll; /* they have rules of their own */
     s->base_num = stream->base_num;
     s->base_den = stream->base_den;
     s->pcm = stream->pcm;

@@ -108,13 +108,11 @@ static const struct {
     bool turned; /* the most significant byte is first */
     uint8_t silence, flip;
 } raw[] = {
-    [AV_PCM_U8] = {1, false, 128, 0},    [AV_PCM_S8] = {1, false, 128, 128}, /* ours are unsigned */
-    [AV_PCM_S16LE] = {2, false, 0, 0},   [AV_PCM_S16BE] = {2, true, 0, 0},
-    [AV_PCM_S24LE] = {3, false, 0, 0},   [AV_PCM_S24BE] = {3, true, 0, 0},
-    [AV_PCM_S32LE] = {4, false, 0, 0},   [AV_PCM_S32BE] = {4, true, 0, 0},
-    [AV_PCM_F32LE] = {4, false, 0, 0},   [AV_PCM_F32BE] = {4, true, 0, 0},
-    [AV_PCM_F64LE] = {8, false, 0, 0},   [AV_PCM_F64BE] = {8, true, 0, 0},
-    [AV_PCM_ALAW] = {1, false, 0xD5, 0}, [AV_PCM_MULAW] = {1, false, 0xFF, 0},
+    [AV_PCM_U8] = {1, false, 128, 0},  [AV_PCM_S8] = {1, false, 128, 128}, /* ours are unsigned */
+    [AV_PCM_S16LE] = {2, false, 0, 0}, [AV_PCM_S16BE] = {2, true, 0, 0},    [AV_PCM_S24LE] = {3, false, 0, 0},
+    [AV_PCM_S24BE] = {3, true, 0, 0},  [AV_PCM_S32LE] = {4, false, 0, 0},   [AV_PCM_S32BE] = {4, true, 0, 0},
+    [AV_PCM_F32LE] = {4, false, 0, 0}, [AV_PCM_F32BE] = {4, true, 0, 0},    [AV_PCM_F64LE] = {8, false, 0, 0},
+    [AV_PCM_F64BE] = {8, true, 0, 0},  [AV_PCM_ALAW] = {1, false, 0xD5, 0}, [AV_PCM_MULAW] = {1, false, 0xFF, 0},
 };
 
 unsigned mldfi_sound_pcm_bits(uint8_t pcm) {

@@ -63,7 +63,8 @@ static void assign(struct starts *s) {
             first = i;
         }
         if (k->flags & PACKET_KEY) {
-            while (keys && (s->clean[i] || (!s->clean[s->stack[keys - 1]] && p->packets[s->stack[keys - 1]].pts >= k->pts)))
+            while (keys &&
+                   (s->clean[i] || (!s->clean[s->stack[keys - 1]] && p->packets[s->stack[keys - 1]].pts >= k->pts)))
                 keys--; /* the new one serves whatever that one would */
             s->stack[keys++] = i;
         }

@@ -295,8 +295,9 @@ mldf_status mldfi_tick(mldf_writer *writer, const char *phase, uint64_t done, ui
     if (!writer->options.progress || now - writer->last_progress < 0.05)
         return MLDF_OK;
     writer->last_progress = now;
-    mldf_progress progress = {
-        phase, writer->samples_done, MLDF_NONE, done, total, atomic_load_explicit(&writer->frames_done, memory_order_relaxed)};
+    mldf_progress progress = {phase,     writer->samples_done,
+                              MLDF_NONE, done,
+                              total,     atomic_load_explicit(&writer->frames_done, memory_order_relaxed)};
     if (writer->options.progress(writer->options.progress_user, &progress))
         return MLDF_OK;
     mldf_writer_cancel(writer);

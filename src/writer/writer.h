@@ -88,7 +88,7 @@ struct worker {
     const struct zstd_dictionary *compressor_dictionary;
     struct media_kit kit; /* what types and codecs keep between values */
     struct work_watch watch;
-    mldf_buffer scratch;  /* of user-defined types */
+    mldf_buffer scratch; /* of user-defined types */
     mldf_buffer sealed;
     mldf_buffer run; /* bytes on their way to run_offset */
     uint64_t run_offset;

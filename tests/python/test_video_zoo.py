@@ -6,11 +6,15 @@ tests/unit/field/video_planes.c gives the planes as they are decoded. FFmpeg's d
 import os
 import pathlib
 import subprocess
+import sys
 
 import mldf
 import numpy as np
 import pytest
 from codec_files import OUTSIDE, run
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "docs" / "spec"))
+import reference_reader  # noqa: E402
 
 SOURCE = ("-f", "lavfi", "-i", "testsrc2=size=64x48:rate=30:duration=2")
 X265 = "log-level=none:pools=none:frame-threads=1"
@@ -147,12 +151,83 @@ def test_every_frame_is_ffmpegs(zoo, name):
     assert np.array_equal(planes(target, "new", few, width), want[few]), "with new decoders"
     clip = sorted(set(rng.integers(0, len(want), 8).tolist()))
     assert np.array_equal(planes(target, "one", clip, width), want[clip])
+    assert np.array_equal(planes(target, "one+", clip, width), want[clip]), "with the packets that are not needed"
+    assert np.array_equal(planes(target, "each+", few, width), want[few])
 
 
 def test_every_file_verifies(zoo, tmp_path):
     targets = [zoo(name)[1] for name in ZOO]
     for target in targets:
         assert mldf.verify(target, deep=True).ok
+
+
+def test_kept_decoders_are_as_good_as_new_ones(zoo):
+    """Every ordered pair of files, one after the other with a thread's decoders."""
+    program = pathlib.Path(os.environ["MLDF_BUILD_DIR"]) / "tests" / "video_pairs"
+    command = [str(program), *(str(zoo(name)[1]) for name in ZOO)]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert told.returncode == 0 and told.stdout == f"{len(ZOO) ** 2} pairs\n", told.stdout
+
+
+DAMAGED = ("h264_b", "hevc_open", "vp9", "av1", "mpeg4_avi", "h264_ts", "mjpeg", "mpeg2_mpg")
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_cut_and_damaged_files_end_in_time(zoo, tmp_path, name):
+    """Files that are cut or changed, and packed ones whose packets are: an error, a skipped sample or frames; never a hang."""
+    path, target, _ = zoo(name)
+    rng = np.random.default_rng(len(name))
+    data, packed = path.read_bytes(), target.read_bytes()
+    row = mldf.open(target).rows["video"][0]
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for i in range(6):
+        bad = bytearray(data[: int(rng.integers(len(data) // 4, len(data)))] if i % 2 else data)
+        for at in rng.integers(0, len(bad), 1 + 4 * (i // 2)):
+            bad[at] = int(rng.integers(0, 256))
+        (folder / f"{i}{path.suffix}").write_bytes(bytes(bad))
+        command = [os.environ["MLDF"], "pack", str(folder / f"{i}{path.suffix}"), "-o", str(tmp_path / f"{i}.mldf"), "-q"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode >= 0 and (done.returncode == 0 or done.stderr.count("\n") >= 1), done
+        if done.returncode == 0:
+            assert mldf.verify(tmp_path / f"{i}.mldf", deep=True).ok
+        changed = bytearray(packed)
+        for at in rng.integers(row["ptr"] + row["size"] // 2, row["ptr"] + row["size"], 1 + 8 * i):
+            changed[at] ^= 1 << int(rng.integers(0, 8))
+        (tmp_path / "changed.mldf").write_bytes(bytes(changed))
+        command = [os.environ["MLDF"], "bench", str(tmp_path / "changed.mldf"), "--pipeline"]
+        command += ["video: clip(frames=4)", "--epochs", "2", "--on-error", "skip"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode >= 0, done
+
+
+def test_memory_is_flat_over_epochs(zoo):
+    """Decoders are kept, and no more of them than before: what a process needs does not grow."""
+    with mldf.open(zoo("h264_pyramid")[1]) as ds:
+        loader = mldf.Loader(ds, 1, pipelines="video: clip(frames=8)", threads=2, shuffle=True, seed=1)
+
+        def resident():
+            return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        sizes = []
+        for epoch in range(300):
+            for batch in loader:
+                assert batch[0].shape[1] == 8
+            if epoch in (100, 299):
+                sizes.append(resident())
+        loader.close()
+    assert sizes[1] - sizes[0] < 4 << 20, sizes
+
+
+def test_packets_that_no_other_needs(zoo):
+    """B-frames of H.264 and HEVC are left out where they are not wanted; other codecs are never touched."""
+    marked = {}
+    for name in ("h264_b", "h264_pyramid", "h264_no_b", "h264_ts", "hevc", "hevc_open", "vp8", "vp9", "vp9_layers"):
+        file = reference_reader.read(zoo(name)[1])
+        packets = reference_reader.video_tables(file.stored(0, "video"))["packets"]
+        marked[name] = sum(flags >> 2 & 1 for _, _, _, flags, _ in packets) / len(packets)
+    assert marked["h264_b"] > 0.4 and marked["h264_pyramid"] > 0.3 and marked["h264_ts"] > 0.3 and marked["hevc"] > 0.3
+    assert marked["h264_no_b"] == marked["vp8"] == marked["vp9"] == marked["vp9_layers"] == 0
 
 
 def test_keys_that_a_container_forgets_or_invents(zoo):
