@@ -226,6 +226,9 @@ MLDF_API MLDF_NODISCARD mldf_status mldf_loader_where(mldf_loader *loader, uint6
  * ranges; MLDF_E_ARGUMENT for batches that came already. Of a running epoch, what was made ahead is made again. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_loader_skip(mldf_loader *loader, uint64_t epoch, uint64_t begin, uint64_t end,
                                                      mldf_error *err);
+/* The same by positions of the epoch, as a state has them: gives another loader of the same order what this one skips. */
+MLDF_API MLDF_NODISCARD mldf_status mldf_loader_skip_positions(mldf_loader *loader, uint64_t epoch, uint64_t begin,
+                                                               uint64_t end, mldf_error *err);
 
 /* ---- Fields that are computed ------------------------------------------------------------------------------------------------- */
 

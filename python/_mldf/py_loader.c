@@ -266,7 +266,7 @@ static PyMethodDef methods[] = {
     {"batch_count", loader_count, METH_NOARGS, "batches of an epoch, with a budget at most"},
     {"count_batches", loader_count_batches, METH_O, "count_batches(epoch): exactly"},
     {"where", loader_where, METH_VARARGS, "where(epoch, document): [(epoch, batch, slot, rank)], None with weights"},
-    {"skip", loader_skip, METH_VARARGS, "skip(epoch, begin, end): batches that are not to come"},
+    {"skip", loader_skip, METH_VARARGS, "skip(epoch, begin, end, positions): batches, or positions, that are not to come"},
     {"state", loader_state, METH_NOARGS, "the state's JSON"},
     {"stats", loader_stats, METH_NOARGS, "where the time went"},
     {"bad", loader_bad, METH_NOARGS, "the samples that were bad"},

@@ -274,3 +274,53 @@ def test_what_is_skipped_holds_for_other_batches_and_ranks(tmp_path, last):
         assert told == {d: by_rank(places) for d, places in came.items()}
         for loader in loaders:
             loader.close()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_skipped_survives_other_pipelines_and_batch_sizes(tmp_path, seed):
+    """Random runs: states loaded with other batch sizes, skips by batch, set_pipelines, against a list of positions."""
+    rng, path = np.random.default_rng(seed), tmp_path / "a.mldf"
+    count = 60
+    mldf.write(path, [{"x": i} for i in range(count)])
+    order = {}
+    with mldf.Loader(path, 1, shuffle=True, seed=3) as loader:
+        for epoch in range(6):
+            order[epoch] = [int(b.x[0]) for b in loader]
+    epoch, position, left_out, state = 0, 0, set(), None
+    for _ in range(8):
+        size = int(rng.integers(2, 9))
+        with mldf.Loader(path, size, shuffle=True, seed=3, threads=int(rng.integers(0, 3))) as loader:
+            if rng.random() < 0.5:
+                loader.set_pipelines({"x": [mldf.Cast("i32")]} if rng.random() < 0.5 else None)
+            if state is not None:
+                loader.load_state_dict(state)
+            for _ in range(int(rng.integers(1, 3))):  # epochs, or the rest of one
+                if epoch == len(order):
+                    return
+                begin = position
+                first = -(-begin // size)
+                if rng.random() < 0.7:  # before it begins
+                    a = first + int(rng.integers(0, 3))
+                    if begin + (a - first + 2) * size < count:  # something is left
+                        loader.skip(a, a + 2, epoch)
+                        left_out |= {(epoch, begin + (a - first) * size + k) for k in range(2 * size)}
+                it = iter(loader)
+                if rng.random() < 0.5:
+                    loader.set_pipelines(None)
+                if epoch + 1 in order and rng.random() < 0.6:
+                    loader.skip(1, 2, epoch + 1)
+                    left_out |= {(epoch + 1, size + k) for k in range(size)}
+                if epoch + 1 in order and rng.random() < 0.3:
+                    loader.set_pipelines(None)
+                want = [p for p in range(begin, count) if (epoch, p) not in left_out]
+                batches = [want[k : k + size] for k in range(0, len(want), size)]
+                stop = int(rng.integers(1, len(batches) + 1)) if batches else 0
+                for k in range(stop):
+                    got = next(it).x.tolist()
+                    assert got == [order[epoch][p] for p in batches[k]], (epoch, k)
+                    position = batches[k][-1] + 1
+                if stop < len(batches):
+                    break
+                assert next(it, None) is None
+                epoch, position = epoch + 1, 0
+            state = json.loads(json.dumps(loader.state_dict()))
