@@ -26,7 +26,7 @@ typedef enum item_mode {
 
 /* Where an item is: its first piece, and how long it is. */
 struct item_place {
-    uint64_t item, draw;
+    uint64_t item, draw, epoch;
     uint64_t row; /* of the reader: the anchor */
     uint32_t reader;
     bool odd;            /* the row is null, or could not be measured: the item is what reading it gives */
@@ -179,9 +179,9 @@ static inline item_mode mldfi_view_mode(const mldf_view *view, const char *field
 uint64_t mldfi_view_row_steps(const mldf_view *view, uint32_t reader, uint64_t row);
 /* Documents: rows, but of packed streams their documents. The items that have a piece of one, ascending; returns how many, and puts `room`. */
 uint64_t mldfi_view_documents(const mldf_view *view);
-size_t mldfi_view_find_document(const mldf_view *view, uint64_t document, uint64_t *items, size_t room);
+size_t mldfi_view_find_document(const mldf_view *view, uint64_t document, uint64_t epoch, uint64_t *items, size_t room);
 /* An item that exists. */
-void mldfi_view_place(const mldf_view *view, uint64_t item, uint64_t draw, struct item_place *out);
+void mldfi_view_place(const mldf_view *view, uint64_t item, uint64_t draw, uint64_t epoch, struct item_place *out);
 
 /* Arrays of rows that lie in a mapping, so that the next item of the same row is a sum and no look at the row. One thread's. Begins as {0}. */
 enum { ITEM_CACHE = 16 };

@@ -7,6 +7,7 @@
 #include "field/tokens.h"
 #include "field/type.h"
 #include "items/packed.h"
+#include "order/perm.h"
 #include "reader/foreign.h"
 #include "reader/plans.h"
 #include "util/buffer.h"
@@ -249,7 +250,7 @@ static mldf_status find_stored(const mldf_view *view, size_t index, const struct
 static mldf_status use_stored(mldf_view *view, const struct packing_rule *rule, bool *all, mldf_error *err) {
     struct packed *p = view->packed;
     mldf_status status = MLDF_OK;
-    *all = rule->algorithm != PACKING_CONCAT && !view->rows;
+    *all = rule->algorithm != PACKING_CONCAT && !rule->ranked && !view->rows;
     for (size_t i = 0; i < view->reader_count && status >= 0 && *all; i++)
         status = find_stored(view, i, rule, &p->sections[i], &p->plans[i], all, err);
     for (size_t i = 0; i < view->reader_count && !*all; i++) {
@@ -319,7 +320,7 @@ mldf_status mldfi_packed_plan(mldf_view *view, const struct packing_rule *rule, 
 
 /* ---- Looking up -------------------------------------------------------------------------------------------------------------------- */
 
-void mldfi_packed_walk(const mldf_view *view, uint64_t item, struct packed_walk *out) {
+void mldfi_packed_walk(const mldf_view *view, uint64_t item, uint64_t epoch, struct packed_walk *out) {
     const struct packed *p = view->packed;
     size_t low = 0, high = p->plan_count; /* first_item[low] <= item < first_item[high] */
     while (high - low > 1) {
@@ -331,11 +332,25 @@ void mldfi_packed_walk(const mldf_view *view, uint64_t item, struct packed_walk 
     }
     *out = (struct packed_walk){.plan = &p->plans[low],
                                 .first_document = p->first_document[low],
-                                .concat = p->plans[low].rule.algorithm == PACKING_CONCAT};
+                                .concat = p->plans[low].rule.algorithm == PACKING_CONCAT,
+                                .epoch = epoch};
     if (out->concat)
         mldfi_packing_concat_begin(out->plan, item - p->first_item[low], &out->cursor);
     else
         mldfi_packing_bin(out->plan, item - p->first_item[low], &out->at, &out->end);
+}
+
+/* reseed=epoch: the piece that has the place of another one of its size in this epoch. Ranked pieces are the ends of their documents. */
+static void exchange(const struct packing *plan, uint64_t epoch, uint64_t index, struct packing_piece *piece) {
+    const struct packing_ranks *ranks = plan->ranks;
+    struct perm perm;
+    if (index < ranks->full)
+        return;
+    uint32_t size = piece->length + (plan->rule.bos && piece->from == 0) + (plan->rule.eos != 0);
+    uint64_t begin = ranks->ends[size + 1], rank = ranks->rank[index - ranks->full] - begin;
+    struct perm_shape shape = mldfi_perm_shape(ranks->ends[size] - begin);
+    mldfi_perm_begin(&perm, &shape, mldfi_perm_key(plan->rule.seed, epoch, PERM_TIES, size));
+    mldfi_packing_piece(plan, ranks->full + ranks->piece[begin + mldfi_perm_at(&perm, rank)], piece);
 }
 
 bool mldfi_packed_next(struct packed_walk *w, struct packed_step *out) {
@@ -349,7 +364,10 @@ bool mldfi_packed_next(struct packed_walk *w, struct packed_step *out) {
     } else {
         if (w->at == w->end)
             return false;
-        mldfi_packing_piece(w->plan, w->at++, &piece);
+        mldfi_packing_piece(w->plan, w->at, &piece);
+        if (w->plan->ranks)
+            exchange(w->plan, w->epoch, w->at, &piece);
+        w->at++;
     }
     out->document = w->first_document + piece.document;
     out->from = piece.from;
@@ -381,7 +399,7 @@ void mldfi_packed_document(const mldf_view *view, uint64_t document, uint32_t *r
 
 /* Pieces of the table in which a document of [first, end) is, one after the other; equal items once. */
 static size_t find_in_table(const struct packing *plan, uint64_t first, uint64_t end, uint64_t first_item,
-                            uint64_t *items, size_t room, size_t found) {
+                            uint64_t epoch, uint64_t *items, size_t room, size_t found) {
     uint64_t last = MLDF_NONE, bin = 0, begin, stop;
     struct packing_piece piece;
     for (; bin < plan->bins; bin++) {
@@ -390,6 +408,8 @@ static size_t find_in_table(const struct packing *plan, uint64_t first, uint64_t
             continue; /* such an item cannot be read */
         for (; begin < stop; begin++) {
             mldfi_packing_piece(plan, begin, &piece);
+            if (plan->ranks)
+                exchange(plan, epoch, begin, &piece);
             if (piece.document < first || piece.document >= end || bin == last)
                 continue;
             if (found < room)
@@ -401,7 +421,8 @@ static size_t find_in_table(const struct packing *plan, uint64_t first, uint64_t
     return found;
 }
 
-size_t mldfi_packed_find(const mldf_view *view, uint64_t first, uint64_t end, uint64_t *items, size_t room) {
+size_t mldfi_packed_find(const mldf_view *view, uint64_t first, uint64_t end, uint64_t epoch, uint64_t *items,
+                         size_t room) {
     const struct packed *p = view->packed;
     size_t found = 0;
     for (size_t i = 0; i < p->plan_count; i++) {
@@ -412,7 +433,7 @@ size_t mldfi_packed_find(const mldf_view *view, uint64_t first, uint64_t end, ui
         if (from >= to)
             continue;
         if (plan->rule.algorithm != PACKING_CONCAT) {
-            found = find_in_table(plan, from, to, p->first_item[i], items, room, found);
+            found = find_in_table(plan, from, to, p->first_item[i], epoch, items, room, found);
             continue;
         }
         uint64_t begin = from ? plan->ends[from - 1] : 0, stop = plan->ends[to - 1];

@@ -278,7 +278,7 @@ static mldf_status seat_item(const struct dataset *dataset, uint64_t epoch, uint
         mldfi_rng_begin(&rng, dataset->seed, epoch, position, dataset->stream);
         draw = mldfi_rng_u64(&rng);
     }
-    mldfi_view_place(view, first + place->sample, draw, &out->item);
+    mldfi_view_place(view, first + place->sample, draw, epoch, &out->item);
     out->position = position;
     out->sample = out->item.row;
     out->reader = out->item.reader;

@@ -69,6 +69,76 @@ def test_the_same_bytes_for_any_number_of_threads(tmp_path):
     assert all(run == runs[i % 2] for i, run in enumerate(runs))
 
 
+# ---- Other documents together in every epoch ----
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [{}, {"eos": True}, {"bos": True, "eos": True, "align": 4}, {"align": 3}, {"max_pieces": 2}, {"long": "truncate"}],
+    **RULE_NAMES,
+)
+def test_reseed_moves_documents_of_equal_length(tmp_path, rule):
+    """Every epoch has each token once, in sequences as full as without it, and other documents share them."""
+    length = 33 if rule.get("align") == 3 else 32
+    lengths = [1, 0, 31, 32, 33, 65, 100, *documents(14, 90), *([7] * 30), *([5] * 20)]
+    texts = texts_of(lengths)
+    path = corpus(tmp_path / "a.mldf", texts)
+    text = view_text(length, rule)
+    fields = ["tokens", "labels", "positions", "segment_ids", "documents"]
+    options = {"view": text[:-1] + ", reseed=epoch, seed=5)", "fields": fields, "shuffle": True, "seed": 4}
+
+    def together(documents):
+        return {tuple(d for d in row.tolist() if d >= 0) for row in documents}
+
+    def take(loader):
+        return [np.concatenate(parts) for parts in zip(*([np.array(a) for a in b] for b in loader))]
+
+    with mldf.Loader(path, 7, **options | {"view": text}) as loader:
+        plain = take(loader)
+    seen = []
+    with mldf.Loader(path, 7, **options) as loader:
+        for epoch in range(3):
+            loader.set_epoch(epoch)
+            tokens, labels, _, segments, docs = take(loader)
+            assert sorted((row > 0).sum() for row in segments) == sorted((row > 0).sum() for row in plain[3])
+            for one, other in ((tokens[segments > 0], plain[0][plain[3] > 0]), (labels, plain[1])):
+                assert np.array_equal(np.sort(one, axis=None), np.sort(other, axis=None))
+            for row in range(len(tokens)):  # each piece is a run of its document
+                for k, d in enumerate(d for d in docs[row].tolist() if d >= 0):
+                    piece = tokens[row][segments[row] == k + 1].tolist()
+                    own = [t for t in piece if t in set(texts[d].tolist())]
+                    assert "".join(map(chr, own)) in "".join(map(chr, texts[d].tolist())) and len(own) >= len(piece) - 2
+            came = {d: [] for d in range(len(texts))}
+            loader.set_epoch(epoch)  # again
+            for k, b in enumerate(loader):
+                for slot, row in enumerate(b.documents):
+                    for d in {int(d) for d in row if d >= 0}:
+                        came[d].append((epoch, k, slot, 0))
+            assert {d: loader.where(d, epoch) for d in came} == came
+            seen.append(together(docs))
+    assert seen[0] != seen[1] != seen[2] and together(plain[4]) not in seen
+    rows, state = {}, None
+    for threads in (0, 2):
+        with mldf.Loader(path, 7, threads=threads, **options) as loader:
+            loader.set_epoch(1)
+            for k, b in enumerate(loader):
+                rows.setdefault(k, set()).add(b"".join(np.asarray(a).tobytes() for a in b))
+                if k == 2:
+                    state = loader.state_dict()
+    with mldf.Loader(path, 7, **options) as loader:
+        loader.load_state_dict(json.loads(json.dumps(state)))
+        for k, b in enumerate(loader, 3):
+            rows[k].add(b"".join(np.asarray(a).tobytes() for a in b))
+    assert all(len(v) == 1 for v in rows.values())
+    with (
+        pytest.raises(mldf.Error, match="another|the view"),
+        mldf.Loader(path, 7, **options | {"view": text}) as loader,
+    ):
+        loader.load_state_dict(state)
+    with pytest.raises(mldf.errors.ArgumentError, match="reseed is for best-fit"):
+        mldf.open(path).as_view("packed(tokens, 32, algorithm=concat, reseed=epoch)")
+
+
 # ---- Where documents come ----
 
 
