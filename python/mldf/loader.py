@@ -33,6 +33,7 @@ from .arguments import (
     callables,
     field_names,
     last_kind,
+    curriculum_of,
     order_kind,
 )
 from .batch import Batch
@@ -146,7 +147,9 @@ class Loader:
     on_error
         Of samples that cannot be decoded: "raise", "skip" (shorter, even empty batches), "substitute".
     order
-        "sequential", "random", or "quasi-random": random enough, and kind to slow disks.
+        "sequential", "random", or "quasi-random": random enough, and kind to slow disks. Of a view pow2, with budget=
+        tokens of a rank's batch: "natural", batches of one length each in a random order, or "grow-p2(8)", 8 times
+        from short to long.
     subset
         A slice, a mask, or numbers of samples: in any order, which stays unless there is a shuffle.
     weights, balance, ratios, samples_per_epoch
@@ -254,6 +257,9 @@ class Loader:
         self._view = _view_of(dataset, view)
         self._given = given
         kind = order_kind(order, shuffle)
+        curriculum, cycles = curriculum_of(order)
+        if curriculum and bucket is None and self._view is not None:
+            bucket = self._view.field
         self.rank, self.world_size, self._rank_from = find_rank(rank, world_size, group)
         """Of this process, as given or found."""
         sizes = batch_sizes(batch_size, global_batch_size)
@@ -276,6 +282,8 @@ class Loader:
             "bucket_output": text("bucket", bucket),
             "budget": budgets(budget)[0],
             "budget_seconds": budgets(budget)[1],
+            "curriculum": curriculum,
+            "cycles": cycles,
             "prefetch": flag("prefetch", how["prefetch"]),
             "forget_behind": flag("forget_behind", how["forget_behind"]),
             "direct": direct,

@@ -72,7 +72,7 @@ static mldf_status take_piece(const mldf_view *view, const mldf_reader *const *r
     uint64_t begin, known;
     mldf_value value;
     *out = (struct packed_piece){.document = step->document, .from = step->from, .length = step->length};
-    mldfi_packed_document(view, step->document, &out->reader, &out->row, &begin, &known);
+    mldfi_packed_document(view, p, step->document, &out->reader, &out->row, &begin, &known);
     const mldf_reader *reader = readers[out->reader];
     size_t field = view->fields[out->reader];
     mldf_status status = mldfi_item_row(reader, out->row, field, cache, &item->aside, &value, err);

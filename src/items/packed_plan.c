@@ -139,8 +139,8 @@ static mldf_status add_indexed(mldf_view *view, struct growing *g, const mldf_re
     return MLDF_OK;
 }
 
-static mldf_status add_reader(mldf_view *view, size_t index, struct growing *g, bool streams, mldf_error *err) {
-    struct packed *p = view->packed;
+static mldf_status add_reader(mldf_view *view, const struct packed *p, size_t index, struct growing *g, bool streams,
+                              mldf_error *err) {
     const mldf_reader *reader = view->readers[index];
     size_t field = view->fields[index];
     const struct schema_field *f = &reader->schema->fields[field];
@@ -171,8 +171,7 @@ static mldf_status add_reader(mldf_view *view, size_t index, struct growing *g, 
 }
 
 /* Rows that are not chosen are as nulls. */
-static void leave_out(const mldf_view *view, uint64_t *lengths) {
-    const struct packed *p = view->packed;
+static void leave_out(const mldf_view *view, const struct packed *p, uint64_t *lengths) {
     uint64_t next = 0;
     for (uint64_t row = 0; row < view->first_row[view->reader_count]; row++) {
         if (next < view->row_count && view->rows[next] == row) {
@@ -185,8 +184,7 @@ static void leave_out(const mldf_view *view, uint64_t *lengths) {
     }
 }
 
-static mldf_status measure(mldf_view *view, uint64_t *documents_of, mldf_error *err) {
-    struct packed *p = view->packed;
+mldf_status mldfi_packed_measure(mldf_view *view, struct packed *p, uint64_t *documents_of, mldf_error *err) {
     struct growing g = {0};
     bool streams = false;
     uint64_t rows = view->first_row[view->reader_count];
@@ -198,7 +196,7 @@ static mldf_status measure(mldf_view *view, uint64_t *documents_of, mldf_error *
     if (!streams)
         status = mldfi_array_reserve(&g.lengths, &g.lengths_capacity, (size_t)rows + 1, sizeof *g.lengths, err);
     for (size_t i = 0; i < view->reader_count && status >= 0; i++) {
-        status = add_reader(view, i, &g, streams, err);
+        status = add_reader(view, p, i, &g, streams, err);
         documents_of[i + 1] = g.count;
     }
     p->lengths = g.lengths;
@@ -208,7 +206,7 @@ static mldf_status measure(mldf_view *view, uint64_t *documents_of, mldf_error *
     if (streams)
         p->first_of_row[rows] = g.count;
     if (view->rows)
-        leave_out(view, p->lengths);
+        leave_out(view, p, p->lengths);
     for (uint64_t i = 0; i < g.count; i++)
         view->empty_rows += p->lengths[i] == 0;
     return MLDF_OK;
@@ -269,7 +267,7 @@ static mldf_status make_plans(mldf_view *view, const struct packing_rule *rule, 
     struct packed *p = view->packed;
     bool each = view->args[PACKED_PER_FILE].number != 0;
     size_t count = each ? view->reader_count : 1;
-    mldf_status status = measure(view, p->first_document, err);
+    mldf_status status = mldfi_packed_measure(view, p, p->first_document, err);
     uint64_t all = p->first_document[view->reader_count];
     if (status >= 0 && !each)
         p->first_document[1] = all;
@@ -375,9 +373,8 @@ bool mldfi_packed_next(struct packed_walk *w, struct packed_step *out) {
     return true;
 }
 
-void mldfi_packed_document(const mldf_view *view, uint64_t document, uint32_t *reader, uint64_t *row, uint64_t *begin,
-                           uint64_t *tokens) {
-    const struct packed *p = view->packed;
+void mldfi_packed_document(const mldf_view *view, const struct packed *p, uint64_t document, uint32_t *reader,
+                           uint64_t *row, uint64_t *begin, uint64_t *tokens) {
     *row = document;
     *begin = 0;
     *tokens = MLDF_NONE;

@@ -6,7 +6,7 @@
 
 #include "field/tokens.h"
 #include "field/type.h"
-#include "items/packed.h"
+#include "items/pow2.h"
 #include "items/steps.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -100,7 +100,7 @@ static mldf_status take_readers(mldf_view *view, const mldf_reader *const *reade
 /* The rows that the view is of: each once, ascending. */
 static mldf_status choose_rows(mldf_view *view, const uint64_t *rows, uint64_t count, mldf_error *err) {
     uint64_t all = view->first_row[view->reader_count];
-    if (view->map != &mldfi_view_packed)
+    if (view->map != &mldfi_view_packed && view->map != &mldfi_view_pow2)
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "view %s: it is made of all rows; an order chooses the items of some (mldf_view_items)",
                           view->map->name);
@@ -354,7 +354,12 @@ mldf_status mldf_view_find(const mldf_view *view, uint64_t row, uint64_t *items,
     if (row >= view->first_row[view->reader_count])
         return mldfi_fail(err, MLDF_E_NO_SAMPLE, "no row %" PRIu64 ": there are %" PRIu64, row,
                           view->first_row[view->reader_count]);
-    if (view->packed && view->packed->first_of_row)
+    const struct packed *documents = view->packed;
+    if (view->pow2)
+        documents = &view->pow2->documents;
+    if (view->pow2 && documents->first_of_row)
+        *count = view->map->find(view, documents->first_of_row[row], documents->first_of_row[row + 1], items, room);
+    else if (view->packed && view->packed->first_of_row)
         *count =
             mldfi_packed_find(view, view->packed->first_of_row[row], view->packed->first_of_row[row + 1], 0, items, room);
     else
@@ -363,6 +368,8 @@ mldf_status mldf_view_find(const mldf_view *view, uint64_t row, uint64_t *items,
 }
 
 uint64_t mldfi_view_documents(const mldf_view *view) {
+    if (view->pow2)
+        return view->pow2->count;
     return view->packed ? view->packed->first_document[view->packed->plan_count] : view->first_row[view->reader_count];
 }
 
@@ -370,6 +377,8 @@ size_t mldfi_view_find_document(const mldf_view *view, uint64_t document, uint64
     uint64_t first, count = 0;
     if (view->packed)
         return mldfi_packed_find(view, document, document + 1, epoch, items, room);
+    if (view->map->find)
+        return view->map->find(view, document, document + 1, items, room);
     view->map->items(view, document, &first, &count);
     for (uint64_t i = 0; i < count && i < room; i++)
         items[i] = first + i;

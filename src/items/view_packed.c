@@ -324,7 +324,7 @@ static bool place_of(const mldf_view *view, const struct packed_step *step, mldf
     *out = (mldf_piece){0};
     if (step->document >= documents)
         return false;
-    mldfi_packed_document(view, step->document, &out->reader, &out->row, &begin, &tokens);
+    mldfi_packed_document(view, p, step->document, &out->reader, &out->row, &begin, &tokens);
     out->from = begin + step->from;
     out->length = step->length;
     return true;
