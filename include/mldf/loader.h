@@ -69,7 +69,7 @@ typedef struct mldf_memory_hook {
 typedef enum mldf_curriculum {
     MLDF_CURRICULUM_NONE,
     MLDF_CURRICULUM_NATURAL, /* batches of all lengths in one random order */
-    MLDF_CURRICULUM_GROW_P2  /* `cycles` times from short to long; a part of the batches of each length in every cycle */
+    MLDF_CURRICULUM_GROW_P2 /* `cycles` times from short to long; a part of the batches of each length in every cycle */
 } mldf_curriculum;
 
 typedef struct mldf_loader_options {

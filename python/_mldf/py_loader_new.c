@@ -19,11 +19,11 @@ static bool read_options(PyObject *dict, mldf_loader_options *o) {
         !option_bool(dict, "prefetch", &o->prefetch) || !option_bool(dict, "forget_behind", &o->forget_behind) ||
         !option_bool(dict, "direct", &o->direct) || !option_bool(dict, "want_index", &o->want_index) ||
         !option_bool(dict, "want_valid", &o->want_valid) || !option_bool(dict, "want_row", &o->want_row) ||
-        !option_bool(dict, "want_samples", &o->want_samples) ||
-        !option_int(dict, "curriculum", &curriculum) || !option_u64(dict, "cycles", &cycles) ||
-        !option_double(dict, "budget_seconds", &o->budget_seconds) || !option_bool(dict, "exact", &o->exact) ||
-        !option_bool(dict, "reference", &o->reference) || !option_text(dict, "isa", &o->isa) ||
-        !option_int(dict, "codegen", &codegen) || !option_text(dict, "decode", &o->decode))
+        !option_bool(dict, "want_samples", &o->want_samples) || !option_int(dict, "curriculum", &curriculum) ||
+        !option_u64(dict, "cycles", &cycles) || !option_double(dict, "budget_seconds", &o->budget_seconds) ||
+        !option_bool(dict, "exact", &o->exact) || !option_bool(dict, "reference", &o->reference) ||
+        !option_text(dict, "isa", &o->isa) || !option_int(dict, "codegen", &codegen) ||
+        !option_text(dict, "decode", &o->decode))
         return false;
     if (rank > UINT32_MAX || world > UINT32_MAX || in_flight > UINT32_MAX || cycles > UINT32_MAX) {
         PyErr_SetString(PyExc_OverflowError, "rank, world_size, in_flight and cycles are 32-bit numbers");

@@ -25,7 +25,8 @@ struct packing_rule {
     uint8_t algorithm;
     uint8_t long_documents;
     uint64_t seed; /* best-fit: documents that take equal places come in a random order; 0: by their numbers */
-    bool ranked;   /* best-fit: the plan says which pieces take equal places (struct packing_ranks). Not part of what is stored */
+    bool
+        ranked; /* best-fit: the plan says which pieces take equal places (struct packing_ranks). Not part of what is stored */
 };
 
 struct packing_piece {

@@ -209,8 +209,7 @@ mldf_status mldfi_packed_gather(const mldf_view *view, const mldf_reader *const 
     if (status < 0)
         return status;
     struct packed_item *item = *out = cache->packed;
-    if (item->view == view && item->item == place->item && item->draw == place->draw &&
-        item->epoch == place->epoch)
+    if (item->view == view && item->item == place->item && item->draw == place->draw && item->epoch == place->epoch)
         return MLDF_OK;
     item->view = view;
     item->item = MLDF_NONE;

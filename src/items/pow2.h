@@ -7,10 +7,10 @@
 enum { POW2_CLASSES = 31 };
 
 struct pow2 {
-    struct packed documents; /* lengths, first_of_row and starts alone */
-    uint64_t count;          /* of documents */
-    uint32_t least, most;    /* logarithms of the lengths */
-    uint32_t classes;        /* most - least + 1 */
+    struct packed documents;          /* lengths, first_of_row and starts alone */
+    uint64_t count;                   /* of documents */
+    uint32_t least, most;             /* logarithms of the lengths */
+    uint32_t classes;                 /* most - least + 1 */
     uint64_t first[POW2_CLASSES + 1]; /* items of 2^(least + k) tokens are [first[k], first[k + 1]) */
     uint32_t *owner;                  /* by item: its document */
 };

@@ -360,8 +360,8 @@ mldf_status mldf_view_find(const mldf_view *view, uint64_t row, uint64_t *items,
     if (view->pow2 && documents->first_of_row)
         *count = view->map->find(view, documents->first_of_row[row], documents->first_of_row[row + 1], items, room);
     else if (view->packed && view->packed->first_of_row)
-        *count =
-            mldfi_packed_find(view, view->packed->first_of_row[row], view->packed->first_of_row[row + 1], 0, items, room);
+        *count = mldfi_packed_find(view, view->packed->first_of_row[row], view->packed->first_of_row[row + 1], 0, items,
+                                   room);
     else
         *count = mldfi_view_find_document(view, row, 0, items, room);
     return MLDF_OK;
@@ -373,7 +373,8 @@ uint64_t mldfi_view_documents(const mldf_view *view) {
     return view->packed ? view->packed->first_document[view->packed->plan_count] : view->first_row[view->reader_count];
 }
 
-size_t mldfi_view_find_document(const mldf_view *view, uint64_t document, uint64_t epoch, uint64_t *items, size_t room) {
+size_t mldfi_view_find_document(const mldf_view *view, uint64_t document, uint64_t epoch, uint64_t *items,
+                                size_t room) {
     uint64_t first, count = 0;
     if (view->packed)
         return mldfi_packed_find(view, document, document + 1, epoch, items, room);

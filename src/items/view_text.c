@@ -14,14 +14,9 @@
 
 enum { TEXT_MAX = 65536 };
 
-static const struct item_map *const maps[] = {&mldfi_view_rows,
-                                              &mldfi_view_windows,
-                                              &mldfi_view_expand,
-                                              &mldfi_view_segments,
-                                              &mldfi_view_packed,
-                                              &mldfi_view_steps,
-                                              &mldfi_view_pow2,
-                                              NULL};
+static const struct item_map *const maps[] = {
+    &mldfi_view_rows,   &mldfi_view_windows, &mldfi_view_expand, &mldfi_view_segments,
+    &mldfi_view_packed, &mldfi_view_steps,   &mldfi_view_pow2,   NULL};
 
 /* A word, a number or a quoted name. */
 struct word {

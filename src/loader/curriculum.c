@@ -48,8 +48,8 @@ mldf_status mldfi_curriculum_check(const mldf_loader *loader, mldf_error *err) {
     uint64_t most = UINT64_C(1) << lengths_of(loader)->most;
     if (o->budget < most)
         return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "the order %s needs a budget: tokens of a rank's batch, at least the longest item's %llu", name,
-                          (unsigned long long)most);
+                          "the order %s needs a budget: tokens of a rank's batch, at least the longest item's %llu",
+                          name, (unsigned long long)most);
     return MLDF_OK;
 }
 
@@ -143,7 +143,8 @@ mldf_status mldfi_curriculum_plan(mldf_loader *loader, mldf_error *err) {
     bucket->perms = mldfi_alloc_zero(pow2->classes, sizeof *bucket->perms, err);
     mldf_status status = bucket->turn && bucket->perms ? MLDF_OK : MLDF_E_MEMORY;
     if (status >= 0)
-        status = mldfi_array_reserve(&bucket->cuts, &bucket->cut_capacity, (size_t)count + 2, sizeof *bucket->cuts, err);
+        status =
+            mldfi_array_reserve(&bucket->cuts, &bucket->cut_capacity, (size_t)count + 2, sizeof *bucket->cuts, err);
     if (status < 0)
         return status;
     for (uint32_t k = 0; k < pow2->classes && random; k++) {

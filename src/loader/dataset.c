@@ -176,8 +176,8 @@ mldf_status mldfi_dataset_order(struct dataset *dataset, const mldf_order *order
             "the order is a mixture of %zu parts and there are %zu readers: with several readers a part is a "
             "reader",
             order->part_count, dataset->count);
-    if (dataset->by_part && dataset->view && ((dataset->view->packed && dataset->view->packed->plan_count == 1) ||
-                                               dataset->view->pow2))
+    if (dataset->by_part && dataset->view &&
+        ((dataset->view->packed && dataset->view->packed->plan_count == 1) || dataset->view->pow2))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "the view %s has sequences of several files, and the order is a mixture of files%s",
                           dataset->view->text, dataset->view->packed ? ": per_file packs each by itself" : "");

@@ -283,8 +283,8 @@ struct bucket {
     size_t *cuts;                   /* batch i is positions[cuts[i] .. cuts[i + 1]) */
     size_t batch_count, next, full; /* batches below `full` are not leftovers */
     size_t capacity, cut_capacity;
-    void *entries;     /* lengths of the window whose plan is not finished; NULL: none */
-    uint64_t measured; /* position up to which they are known */
+    void *entries;                 /* lengths of the window whose plan is not finished; NULL: none */
+    uint64_t measured;             /* position up to which they are known */
     struct curriculum_batch *turn; /* curriculum.c: instead of positions */
     struct perm *perms;            /* and of the items of each length */
 };

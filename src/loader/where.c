@@ -72,8 +72,8 @@ static mldf_status find_item(const mldf_loader *loader, uint64_t epoch, uint64_t
     return status;
 }
 
-static mldf_status find_items(const mldf_loader *loader, uint64_t document, uint64_t epoch, uint64_t **items, size_t *count,
-                              mldf_error *err) {
+static mldf_status find_items(const mldf_loader *loader, uint64_t document, uint64_t epoch, uint64_t **items,
+                              size_t *count, mldf_error *err) {
     const struct dataset *d = &loader->dataset;
     uint64_t rows = d->view ? mldfi_view_documents(d->view) : d->first[d->count];
     if (document >= rows)

@@ -116,7 +116,15 @@ def test_batches_have_one_length_and_all_tokens(tmp_path, order, last):
     texts = texts_of(lengths)
     path = corpus(tmp_path / "a.mldf", texts)
     want = wanted(lengths, 4, 32)
-    options = {"view": "pow2(tokens, 4, 32)", "order": order, "budget": 64, "pipelines": PAD, "index": True, "valid": True, "last": last}
+    options = {
+        "view": "pow2(tokens, 4, 32)",
+        "order": order,
+        "budget": 64,
+        "pipelines": PAD,
+        "index": True,
+        "valid": True,
+        "last": last,
+    }
     orders = []
     with mldf.Loader(path, seed=3, **options) as loader:
         for _ in range(2):
