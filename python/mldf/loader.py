@@ -31,9 +31,9 @@ from .arguments import (
     budgets,
     cache,
     callables,
+    curriculum_of,
     field_names,
     last_kind,
-    curriculum_of,
     order_kind,
 )
 from .batch import Batch
