@@ -67,7 +67,7 @@ for words in 'repair cut.mldf' 'repair cut.mldf -o none.mldf' 'info cut.mldf'; d
     # shellcheck disable=SC2086
     mldf $words 2>err
     check test $? -eq 1
-    check grep -q "it was cut before its rows, which began at byte $rows, and without rows no sample can be found" err
+    check grep -q "it was cut before its rows, which began at byte $rows and say where each sample is" err
 done
 
 # What a file is that is none of ours, and which command takes it.
