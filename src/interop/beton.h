@@ -157,6 +157,6 @@ struct beton_layout {
     uint64_t rows_bytes, data_begin, data_end, table_bytes;
 };
 mldf_status mldfi_beton_plan(const struct beton_write_field *fields, size_t field_count, const uint64_t *value_bytes,
-                               const struct beton_write_options *options, struct beton_layout *out, mldf_error *err);
+                             const struct beton_write_options *options, struct beton_layout *out, mldf_error *err);
 
 #endif

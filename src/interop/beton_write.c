@@ -306,7 +306,7 @@ static bool place_equal(uint64_t count, uint64_t bytes, uint64_t align, uint64_t
 }
 
 mldf_status mldfi_beton_plan(const struct beton_write_field *fields, size_t field_count, const uint64_t *value_bytes,
-                               const struct beton_write_options *options, struct beton_layout *out, mldf_error *err) {
+                             const struct beton_write_options *options, struct beton_layout *out, mldf_error *err) {
     struct beton_writer w = {.options = *options, .field_count = (uint32_t)field_count};
     uint64_t at = 0, blobs = 0, rows = 0;
     bool known = true;

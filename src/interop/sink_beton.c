@@ -364,9 +364,9 @@ mldf_status mldfi_sink_plan_beton(const struct sink_options *options, const uint
         out[(*count)++] = (struct planned_region){"header", 1, BETON_HEADER};
         out[(*count)++] = (struct planned_region){"descriptors", 1, s->count * (uint64_t)BETON_DESCRIPTOR};
         out[(*count)++] = (struct planned_region){"metadata", 1, layout.rows_bytes};
-        out[(*count)++] = (struct planned_region){
-            "data", layout.data_begin == rows_end ? 1 : page,
-            layout.data_end == MLDF_NONE ? MLDF_NONE : layout.data_end - layout.data_begin};
+        out[(*count)++] =
+            (struct planned_region){"data", layout.data_begin == rows_end ? 1 : page,
+                                    layout.data_end == MLDF_NONE ? MLDF_NONE : layout.data_end - layout.data_begin};
         out[(*count)++] =
             (struct planned_region){"allocation", layout.data_begin == layout.data_end ? 1 : 8, layout.table_bytes};
     }

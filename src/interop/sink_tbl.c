@@ -382,8 +382,8 @@ mldf_status mldfi_sink_plan_tbl(const struct sink_options *options, const uint64
             metadata = s->roles[i] == ROLE_METADATA ? block : MLDF_NONE;
     }
     out[(*count)++] = (struct planned_region){"header", 1, s->version == 1 ? TBL_V1_HEADER : TBL_V2_HEADER};
-    out[(*count)++] = (struct planned_region){
-        "index", 1, times(options->count, s->version == 1 ? TBL_V1_ENTRY : TBL_V2_ENTRY)};
+    out[(*count)++] =
+        (struct planned_region){"index", 1, times(options->count, s->version == 1 ? TBL_V1_ENTRY : TBL_V2_ENTRY)};
     out[(*count)++] = (struct planned_region){"data", raw ? TBL_RAW_ALIGN : 1, times(options->count, image)};
     if (metadata)
         out[(*count)++] = (struct planned_region){"metadata", 1, times(options->count, metadata)};

@@ -351,8 +351,8 @@ static mldf_status refuse_second_side(const struct binder *b, const struct step 
         (void)snprintf(named, sizeof named, "; or name it: %s=%.*s", b->param->name,
                        (int)(second->bytes < 30 ? second->bytes : 30), second->text);
     return REFUSE_CALL(b, second->offset, MLDF_E_ARGUMENT, "height and width are one argument: %s([%.*s, %.*s])%s",
-                  step->type->name, (int)first->bytes, first->text, (int)second->bytes, second->text,
-                  b->param->min_count > 1 ? "" : named);
+                       step->type->name, (int)first->bytes, first->text, (int)second->bytes, second->text,
+                       b->param->min_count > 1 ? "" : named);
 }
 
 static mldf_status bind_all(const struct mldf_pipeline *pipeline, const struct step *step, struct op *op,

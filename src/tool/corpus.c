@@ -1,6 +1,6 @@
 /* The list of a corpus: see corpus.h. */
-#include "os/file.h"
 #include "tool/corpus.h"
+#include "os/file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Telling folders, archives and tables apart, by what they are and by their first bytes. See pack_source.h. */
-#include "os/file.h"
 #include "tool/pack_source.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

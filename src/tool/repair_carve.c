@@ -61,7 +61,8 @@ bool mldfi_repair_can_carve(const mldf_reader *reader, char *reason, size_t room
     for (size_t f = 0; f < schema->field_count; f++) {
         if (schema->fields[f].payload_index == SIZE_MAX || can_carve(&schema->fields[f], schema->payload_count == 1))
             continue;
-        (void)snprintf(reason, room, "nothing shows where the values of field %s begin and end", schema->fields[f].name);
+        (void)snprintf(reason, room, "nothing shows where the values of field %s begin and end",
+                       schema->fields[f].name);
         return false;
     }
     return schema->payload_count > 0;
@@ -110,9 +111,9 @@ static mldf_status give_value(struct carver *c, size_t payload, const struct sch
             c->raw[payload].size = 0;
             mldf_status status = mldf_buffer_reserve(&c->raw[payload], (size_t)raw + 1, err);
             if (status >= 0)
-                status = mldfi_zstd_decompress(c->zstd, NULL, data + MLDFI_PREFIX_BYTES,
-                                               (size_t)(bytes - MLDFI_PREFIX_BYTES), c->raw[payload].data, (size_t)raw,
-                                               err);
+                status =
+                    mldfi_zstd_decompress(c->zstd, NULL, data + MLDFI_PREFIX_BYTES,
+                                          (size_t)(bytes - MLDFI_PREFIX_BYTES), c->raw[payload].data, (size_t)raw, err);
             if (status < 0)
                 return status;
             value->data = c->raw[payload].data;
@@ -237,19 +238,18 @@ mldf_status mldfi_repair_carve(struct rescue *rescue, mldf_error *err) {
                        .stored = mldfi_alloc_zero(count, sizeof *c.stored, err),
                        .raw = mldfi_alloc_zero(count, sizeof *c.raw, err),
                        .cursor = reader->header.data_ptr};
-    mldf_status status = c.places && c.rule && c.values && c.stored && c.raw
-                             ? mldfi_zstd_decompressor_new(&c.zstd, err)
-                             : MLDF_E_MEMORY;
+    mldf_status status =
+        c.places && c.rule && c.values && c.stored && c.raw ? mldfi_zstd_decompressor_new(&c.zstd, err) : MLDF_E_MEMORY;
     if (status >= 0)
         status = carve_samples(&c, &found, err);
     if (status >= 0 && found == 0 && promised > 0)
-        status = mldfi_reader_fail(reader, err, MLDF_E_TRUNCATED, c.cursor,
-                                   "nothing can be saved: the rows are cut off, and no whole value begins at byte %" PRIu64,
-                                   c.cursor);
+        status = mldfi_reader_fail(
+            reader, err, MLDF_E_TRUNCATED, c.cursor,
+            "nothing can be saved: the rows are cut off, and no whole value begins at byte %" PRIu64, c.cursor);
     if (status >= 0 && found < promised) {
         mldfi_reader_fail(reader, &why, MLDF_E_TRUNCATED, c.cursor,
-                          "samples %" PRIu64 " to %" PRIu64
-                          ": no whole values follow byte %" PRIu64 " of the %" PRIu64 " that are left",
+                          "samples %" PRIu64 " to %" PRIu64 ": no whole values follow byte %" PRIu64 " of the %" PRIu64
+                          " that are left",
                           found, promised - 1, c.cursor, reader->physical_bytes);
         mldfi_repair_lost_range(rescue, found, promised, &why);
     }

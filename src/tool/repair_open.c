@@ -206,7 +206,8 @@ static mldf_status try_payloads(struct rescue *rescue, const char *path, const m
 mldf_status mldfi_repair_open(struct rescue *rescue, const char *path, mldf_error *err) {
     mldf_reader_options options = mldfi_repair_reader_options(rescue->options);
     mldf_error why;
-    char reason[MLDF_ADVICE_MAX + 1] = ""; /* why payloads alone do not help; the command that the advice named has just failed */
+    char reason[MLDF_ADVICE_MAX + 1] =
+        ""; /* why payloads alone do not help; the command that the advice named has just failed */
     options.context = rescue->options->context;
     options.verify = true;
     options.without_key = false; /* payloads are needed */

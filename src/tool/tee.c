@@ -1,6 +1,6 @@
 /* See tee.h. Its user is pack_tar.c, which looks at the first samples before it writes any. */
-#include "os/file.h"
 #include "tool/tee.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <string.h>

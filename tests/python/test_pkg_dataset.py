@@ -441,5 +441,7 @@ def test_an_address_is_told_from_a_file_that_is_missing(tmp_path):
         lambda: mldf.Loader("s3://bucket/a.mldf", batch_size=2),
         lambda: mldf.pack("s3://bucket/a", tmp_path / "x.mldf"),
     ):
-        with pytest.raises(mldf.NotFoundError, match="^s3://bucket/a[.mldf]*: .*only local files are read; copy it here"):
+        with pytest.raises(
+            mldf.errors.NotFoundError, match="^s3://bucket/a[.mldf]*: .*only local files are read; copy it here"
+        ):
             call()

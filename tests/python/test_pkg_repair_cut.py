@@ -87,7 +87,9 @@ def test_a_field_that_shows_no_end_is_named(tmp_path):
         for i in range(5):
             w.append({"image": image_file(i, "PNG"), "caption": f"number {i}"})
     hurt = cut(whole, tmp_path / "cut.mldf", rows_of(whole) - 8)
-    with pytest.raises(mldf.Error, match="nothing can be saved: .*nothing shows where the values of field caption begin"):
+    with pytest.raises(
+        mldf.Error, match="nothing can be saved: .*nothing shows where the values of field caption begin"
+    ):
         mldf.repair(hurt, tmp_path / "saved.mldf")
     assert not (tmp_path / "saved.mldf").exists()
 
