@@ -29,7 +29,7 @@ struct frame_wish {
     unsigned scale;               /* 1, and where info.reducible 2, 4, 8 */
     int channels, bits;
     uint64_t max_bytes; /* of one frame, decoded; 0: the codecs' own limit */
-    const struct kernels *kernels;
+    const struct kernels *kernels; /* NULL: the best there are */
 };
 
 /* Frame numbers[k]: exactly the window. Valid until it returns. */
