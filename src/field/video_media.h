@@ -24,7 +24,7 @@ struct video_worker {
     struct kept_video decoders[VIDEO_DECODERS];
     uint64_t clock;
     mldf_buffer pixels, frames, packets, rows;
-    bool feed_all; /* tests: packets that are not needed are decoded, too */
+    bool feed_all;                  /* tests: packets that are not needed are decoded, too */
     const struct work_watch *watch; /* of those who pack; counts packets */
 };
 

@@ -1,10 +1,11 @@
 /* Packets that no other packet needs: a reader that does not want their image leaves them out, which is about half of a video with B-frames. Candidates are
- * found by what their bytes say, where the standard promises it: H.264 and HEVC. VP8, VP9, MPEG-4 and MPEG-2 have state outside of their reference images, and
+ * found by what their bytes say, where the standard promises it: H.264, HEVC and AV1. VP8, VP9, MPEG-4 and MPEG-2 have state outside of their reference images, and
  * are never marked. All candidates of a video are proved together: decoding without them must give every other image as before, or none is marked. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/video_av1.h"
 #include "field/video_index.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -37,11 +38,19 @@ static uint32_t find_candidates(struct sparing *s) {
             mldfi_video_layer(p->video.codec, extra, bytes, p->data.data + p->packets[i].offset, p->packets[i].bytes);
         highest = layer > highest ? layer : highest;
     }
+    struct av1_sequence sequence = {0};
     for (size_t i = 0; i < p->packet_count; i++) {
         const struct video_packet *k = &p->packets[i];
-        const uint8_t *extra = extra_of(p, k, &bytes);
-        s->spare[i] = !(k->flags & PACKET_KEY) && is_whole(s->x, i) &&
-                      mldfi_video_is_spare(p->video.codec, highest, extra, bytes, p->data.data + k->offset, k->bytes);
+        const uint8_t *extra = extra_of(p, k, &bytes), *data = p->data.data + k->offset;
+        bool spare;
+        if (p->video.codec == AV_VIDEO_AV1) { /* av1C: four bytes, then units */
+            if ((i == 0 || k->config != p->packets[i - 1].config) && bytes > 4)
+                (void)mldfi_av1_is_spare(&sequence, extra + 4, bytes - 4);
+            spare = mldfi_av1_is_spare(&sequence, data, k->bytes);
+        } else {
+            spare = mldfi_video_is_spare(p->video.codec, highest, extra, bytes, data, k->bytes);
+        }
+        s->spare[i] = spare && !(k->flags & PACKET_KEY) && is_whole(s->x, i);
         count += s->spare[i];
     }
     return count;
@@ -105,7 +114,7 @@ static mldf_status decode_others(struct sparing *s, mldf_error *err) {
 mldf_status mldfi_video_mark_spare(struct video_indexing *x, mldf_error *err) {
     struct video_parts *p = x->parts;
     struct sparing s = {.x = x, .right = true};
-    if (p->video.codec != AV_VIDEO_H264 && p->video.codec != AV_VIDEO_HEVC)
+    if (p->video.codec != AV_VIDEO_H264 && p->video.codec != AV_VIDEO_HEVC && p->video.codec != AV_VIDEO_AV1)
         return MLDF_OK;
     s.spare = mldfi_alloc_zero(p->packet_count + 1, 1, err);
     if (!s.spare)

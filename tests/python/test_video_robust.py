@@ -68,7 +68,20 @@ def test_keys_and_times_made_to_cost_much(tmp_path):
     video = mldf.open(tmp_path / "x.mldf")[0].video
     assert len(video) == 6000
     plain = subprocess.run(
-        ["ffmpeg", "-v", "error", "-i", str(path), "-fps_mode", "passthrough", "-f", "rawvideo", "-pix_fmt", "gray", "-"],
+        [
+            "ffmpeg",
+            "-v",
+            "error",
+            "-i",
+            str(path),
+            "-fps_mode",
+            "passthrough",
+            "-f",
+            "rawvideo",
+            "-pix_fmt",
+            "gray",
+            "-",
+        ],
         check=True,
         capture_output=True,
         env=OUTSIDE,

@@ -119,7 +119,21 @@ def packet_times(path):
 @pytest.mark.parametrize("codec", ["flac", "pcm_s16le", "pcm_u8", "aac"])
 def test_gaps_are_silence_and_overlaps_are_cut(voice, tmp_path, codec):
     plain = tmp_path / "plain.mkv"
-    run("ffmpeg", "-v", "error", "-y", *IMAGES, "-i", voice, "-c:v", "mpeg4", "-c:a", codec, *(["-aac_pns", "0"] if codec == "aac" else []), plain)
+    run(
+        "ffmpeg",
+        "-v",
+        "error",
+        "-y",
+        *IMAGES,
+        "-i",
+        voice,
+        "-c:v",
+        "mpeg4",
+        "-c:a",
+        codec,
+        *(["-aac_pns", "0"] if codec == "aac" else []),
+        plain,
+    )
     path = with_jumps(plain)
     mldf.pack(plain, tmp_path / "plain.mldf")
     mldf.pack(path, tmp_path / "x.mldf")
@@ -136,7 +150,9 @@ def test_gaps_are_silence_and_overlaps_are_cut(voice, tmp_path, codec):
     assert np.array_equal(got[: 48000 - 2048], whole[: 48000 - 2048])
     for place, shift in ((begin + edge, 24000), (third + edge, 12000)):
         piece = got[place : place + 4000]
-        found = [s for s in range(shift - 200, shift + 200) if np.array_equal(piece, whole[place - s : place - s + 4000])]
+        found = [
+            s for s in range(shift - 200, shift + 200) if np.array_equal(piece, whole[place - s : place - s + 4000])
+        ]
         assert len(found) == 1, (codec, place)
     assert mldf.verify(tmp_path / "x.mldf", deep=True).ok
     for start, samples in ((47000, 3000), (begin - 100, 5000), (third - 3000, 6000), (len(got) - 500, 500)):

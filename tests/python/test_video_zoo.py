@@ -186,7 +186,14 @@ def test_cut_and_damaged_files_end_in_time(zoo, tmp_path, name):
         for at in rng.integers(0, len(bad), 1 + 4 * (i // 2)):
             bad[at] = int(rng.integers(0, 256))
         (folder / f"{i}{path.suffix}").write_bytes(bytes(bad))
-        command = [os.environ["MLDF"], "pack", str(folder / f"{i}{path.suffix}"), "-o", str(tmp_path / f"{i}.mldf"), "-q"]
+        command = [
+            os.environ["MLDF"],
+            "pack",
+            str(folder / f"{i}{path.suffix}"),
+            "-o",
+            str(tmp_path / f"{i}.mldf"),
+            "-q",
+        ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         assert done.returncode >= 0 and (done.returncode == 0 or done.stderr.count("\n") >= 1), done
         if done.returncode == 0:
@@ -220,13 +227,27 @@ def test_memory_is_flat_over_epochs(zoo):
 
 
 def test_packets_that_no_other_needs(zoo):
-    """B-frames of H.264 and HEVC are left out where they are not wanted; other codecs are never touched."""
+    """B-frames of H.264 and HEVC, and frames of AV1 that are not kept, are left out where they are not wanted; other codecs are never touched."""
     marked = {}
-    for name in ("h264_b", "h264_pyramid", "h264_no_b", "h264_ts", "hevc", "hevc_open", "vp8", "vp9", "vp9_layers"):
+    for name in (
+        "h264_b",
+        "h264_pyramid",
+        "h264_no_b",
+        "h264_ts",
+        "hevc",
+        "hevc_open",
+        "vp8",
+        "vp9",
+        "vp9_layers",
+        "av1",
+        "av1_pyramid",
+        "av1_svt",
+    ):
         file = reference_reader.read(zoo(name)[1])
         packets = reference_reader.video_tables(file.stored(0, "video"))["packets"]
         marked[name] = sum(flags >> 2 & 1 for _, _, _, flags, _ in packets) / len(packets)
     assert marked["h264_b"] > 0.4 and marked["h264_pyramid"] > 0.3 and marked["h264_ts"] > 0.3 and marked["hevc"] > 0.3
+    assert marked["av1_svt"] > 0.2
     assert marked["h264_no_b"] == marked["vp8"] == marked["vp9"] == marked["vp9_layers"] == 0
 
 
