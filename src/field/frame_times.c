@@ -22,6 +22,22 @@ frame_wide mldfi_frame_pts(const struct frame_times *t, uint64_t i) {
     return at < most ? at : most;
 }
 
+frame_wide mldfi_frame_until(const struct frame_times *t, uint64_t i) {
+    if (!t->pts || i < t->count || i == 0)
+        return mldfi_frame_pts(t, i);
+    if (i - t->count < t->more)
+        return stored(t, i);
+    uint64_t all = t->count + t->more;
+    frame_wide last = stored(t, all - 1);
+    if (t->end <= last || i >= (uint64_t)1 << 60) {
+        struct frame_times whole = *t;
+        whole.count = all;
+        return mldfi_frame_pts(&whole, i);
+    }
+    frame_wide most = (frame_wide)1 << 60, at = last + (t->end - last) * (frame_wide)(i - (all - 1));
+    return at < most ? at : most;
+}
+
 uint64_t mldfi_frame_at_tick(const struct frame_times *t, frame_wide num, frame_wide den) {
     frame_wide tick = num / den - (num % den < 0); /* pts are whole: so is what they are compared with */
     if (t->count == 0)
@@ -61,4 +77,46 @@ double mldfi_frame_seconds(const struct frame_times *t, frame_wide num, frame_wi
         return (double)top / (double)bottom;
     frame_wide whole = top / bottom, rest = top % bottom;
     return (double)whole + (double)rest / (double)bottom;
+}
+
+static frame_wide common(frame_wide a, frame_wide b) {
+    a = a < 0 ? -a : a;
+    while (b) {
+        frame_wide rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a ? a : 1;
+}
+
+/* n / d times num / den, reduced. */
+static bool times_ratio(frame_wide *n, frame_wide *d, frame_wide num, frame_wide den) {
+    if (__builtin_mul_overflow(*n, num, n) || __builtin_mul_overflow(*d, den, d))
+        return false;
+    frame_wide by = common(*n, *d);
+    *n /= by;
+    *d /= by;
+    return true;
+}
+
+bool mldfi_sample_at(const struct frame_times *t, frame_wide num, frame_wide den, struct start start, struct ratio rate,
+                     int64_t *sample) {
+    frame_wide n = num, d = den, by = common(num, den), back;
+    n /= by;
+    d /= by;
+    if (start.den == 0)
+        start = (struct start){0, 1};
+    if (!times_ratio(&n, &d, (frame_wide)t->tick.num, (frame_wide)t->tick.den) ||
+        __builtin_mul_overflow((frame_wide)start.num, d, &back) ||
+        __builtin_mul_overflow(n, (frame_wide)start.den, &n) || __builtin_sub_overflow(n, back, &n) ||
+        __builtin_mul_overflow(d, (frame_wide)start.den, &d))
+        return false;
+    by = common(n, d);
+    n /= by;
+    d /= by;
+    if (!times_ratio(&n, &d, (frame_wide)rate.num, (frame_wide)rate.den))
+        return false;
+    const frame_wide most = (frame_wide)1 << 62, whole = n / d + (n % d > 0);
+    *sample = (int64_t)whole;
+    return whole < most && whole > -most;
 }
