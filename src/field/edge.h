@@ -82,8 +82,8 @@ struct edge {
     const struct frame_source *video; /* ENCODED video: how its frames are read (video_source.h), */
     const void *video_state;          /* and the field's state */
     bool timed;                       /* a video, stored or decoded: each frame has a time of its own */
-    bool anchored;                    /* a recording whose first sample is the stored one's: the times of all are known */
-    uint32_t clips;                   /* axis t is so many clips end to end, all of one length; 0 and 1: one */
+    bool anchored;  /* a recording whose first sample is the stored one's: the times of all are known */
+    uint32_t clips; /* axis t is so many clips end to end, all of one length; 0 and 1: one */
     uint32_t ndim;
     int64_t dims[MLDF_MAX_DIMS];  /* DIM_VARIES where samples differ */
     uint64_t most[MLDF_MAX_DIMS]; /* an upper bound of each dimension; MLDF_NONE: not known */

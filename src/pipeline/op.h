@@ -130,7 +130,7 @@ struct frame {
     uint64_t sample;        /* its index in the whole dataset; a substitute's own */
     uint64_t t;             /* how long the leader's value is, along axis t */
     const struct frame_times
-        *times; /* of a video in front of its first step along t: when its frames are shown; NULL: not known */
+        *times;         /* of a video in front of its first step along t: when its frames are shown; NULL: not known */
     struct start start; /* of a recording that is `anchored` */
 };
 

@@ -261,7 +261,8 @@ static mldf_status draw(const struct op *op, struct rng *rng, const struct frame
         return mldfi_clip_sound_draw(op, rng, frame, room, next, err);
     if (s->fps_den && !frame->times)
         return mldfi_fail(err, MLDF_E_STATE, "the times of the frames are not known here");
-    *d = (struct clip_draw){.fit = count_fits(s, &t), .timed = frame->times != NULL, .tick = t.tick, .times = frame->times};
+    *d = (struct clip_draw){
+        .fit = count_fits(s, &t), .timed = frame->times != NULL, .tick = t.tick, .times = frame->times};
     if (s->start == START_RANDOM)
         d->key = mldfi_rng_u64(rng);
     for (uint32_t i = 0; i < s->count && i < CLIPS_SHARED; i++)
@@ -309,9 +310,8 @@ static mldf_status run(const struct op *op, const void *room, const struct tenso
 
 const struct op_type mldfi_op_clip = {
     .name = "clip",
-    .help =
-        "frames of a video, by number or by time: random, in the middle, spread evenly or fixed; with the sound of "
-        "that time. Also of a recording by itself, and of an array's first dimension",
+    .help = "frames of a video, by number or by time: random, in the middle, spread evenly or fixed; with the sound of "
+            "that time. Also of a recording by itself, and of an array's first dimension",
     .flags = OP_DRAWS | OP_RANDOM | OP_GROUP | OP_TIME,
     .params = params,
     .quiet = "samples",

@@ -182,8 +182,7 @@ mldf_status mldfi_clip_sound_run(const struct op *op, const void *room, const st
         mldfi_clip_cut(op, room, i, &cut);
         for (uint64_t c = 0; c < rows; c++, to += cut.steps)
             if (cut.have)
-                memcpy(to + cut.zeros, (const float *)in->data + c * length + cut.from,
-                       (size_t)cut.have * sizeof *to);
+                memcpy(to + cut.zeros, (const float *)in->data + c * length + cut.from, (size_t)cut.have * sizeof *to);
     }
     return MLDF_OK;
 }

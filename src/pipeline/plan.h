@@ -81,7 +81,7 @@ struct plan_output {
         uint64_t frames;  /* of each; 0: samples differ. More outputs: NAME_valid (bool, for each frame) */
         bool times;       /* BASE.pts (f64, for each frame), BASE.start and BASE.end (f64, for each clip): seconds */
         const char *base; /* the name of the field for its default output, else of the output */
-        bool sound;       /* of a recording. One more output: NAME_valid (i64, for each clip): its samples that there are */
+        bool sound; /* of a recording. One more output: NAME_valid (i64, for each clip): its samples that there are */
     } clips;
     struct plan_run run;
 };
