@@ -1,6 +1,8 @@
 /* See frame_times.h. */
 #include "field/frame_times.h"
 
+#include <string.h>
+
 #include "util/bytes.h"
 
 enum { FINE = 1000 }; /* parts of a tick that is a whole frame */
@@ -57,11 +59,27 @@ uint64_t mldfi_frame_at_tick(const struct frame_times *t, frame_wide num, frame_
     return low ? low - 1 : MLDF_NONE;
 }
 
+/* How far the number may be from the time that was meant: half a unit in the last place of a float32; a number of more digits was computed as a double,
+ * in a few steps. It matters where a muxer rounded a time up that lay in the middle between two ticks. */
+static double rounding(double seconds) {
+    uint32_t bits;
+    float f = (float)seconds;
+    if (!(seconds > 0))
+        return 0;
+    if (!(f < 0x1p40F) || (double)f < seconds || (double)f > seconds)
+        return seconds * 0x1p-50;
+    memcpy(&bits, &f, sizeof bits);
+    bits++;
+    memcpy(&f, &bits, sizeof bits);
+    return ((double)f - seconds) / 2;
+}
+
 uint64_t mldfi_frame_at_seconds(const struct frame_times *t, double seconds) {
-    double parts = t->pts ? 1 : FINE;
+    double parts = t->pts ? 1 : FINE, scale = (double)t->tick.den / (double)t->tick.num * parts;
     double ticks = seconds * (double)t->tick.den / (double)t->tick.num * parts;
     if (!(ticks > -0x1p62 && ticks < 0x1p62))
         return ticks > 0 && t->count ? t->count - 1 : MLDF_NONE;
+    ticks += rounding(seconds) * scale;
     double whole = (double)(int64_t)ticks, rest = ticks - whole;
     int64_t nearest = (int64_t)whole + (rest >= 0.5) - (rest < -0.5);
     return mldfi_frame_at_tick(t, nearest, (frame_wide)parts);

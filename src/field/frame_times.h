@@ -1,6 +1,7 @@
 /* When the frames of a video are shown, in exact ticks. A tick lasts tick.num / tick.den seconds. Frame i is shown from its tick (its pts) up to that of
  * the next frame; a time between belongs to the last frame whose pts is not later. Nothing here is rounded but a time that someone gives as a
- * floating-point number: to the nearest tick, or to the nearest thousandth of a tick where a tick is a whole frame. */
+ * floating-point number: to the nearest tick, or to the nearest thousandth of a tick where a tick is a whole frame; one that is a float32 by half a unit
+ * in its last place more, so that float32(k / fps) is frame k as k / fps is. */
 #ifndef MLDF_FIELD_FRAME_TIMES_H
 #define MLDF_FIELD_FRAME_TIMES_H
 
