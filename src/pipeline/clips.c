@@ -114,6 +114,10 @@ mldf_status mldfi_note_clips(const struct run *r, struct side *side, size_t chai
     for (uint64_t k = 0; k < entries; k++) {
         uint64_t number = MLDF_NONE;
         out.valid[k] = !memory->null && k < trail.length && trace(&trail, times, k, &number);
+        if (times && number >= times->count) { /* zeros at the end of a view's piece */
+            out.valid[k] = false;
+            number = MLDF_NONE;
+        }
         out.pts[k] = times && number != MLDF_NONE ? mldfi_frame_seconds(times, mldfi_frame_pts(times, number), 1) : NAN;
     }
     for (uint32_t i = 0; i < clips->count; i++) {
