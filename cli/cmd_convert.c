@@ -59,13 +59,14 @@ static int check_convert_output(const struct invocation *v, const char *out, con
 }
 
 static int check_format(const struct invocation *v, const char *to) {
-    static const char *const formats[] = {"mldf", "tbl",    "tbl1",    "tbl2",     "beton",
-                                          "tar",  "tar.gz", "tar.zst", "megatron", "nanogpt", "datatrove"};
+    static const char *const formats[] = {"mldf",   "tbl",     "tbl1",     "tbl2",    "beton",    "tar",
+                                          "tar.gz", "tar.zst", "megatron", "nanogpt", "datatrove"};
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
         if (!to || strcmp(to, formats[i]) == 0)
             return EXIT_FINE;
     return usage_error(
-        v, "--to: '%s' is none of mldf, tbl, tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron, nanogpt and datatrove", to);
+        v, "--to: '%s' is none of mldf, tbl, tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron, nanogpt and datatrove",
+        to);
 }
 
 /* "a,b" as a list; the text and the list are the caller's to free. */

@@ -67,7 +67,8 @@ static bool is_shown(const struct token_text *text, const mldf_field *field, con
 static uint64_t id_at(const mldf_value *value, uint64_t index) {
     size_t width = mldf_dtype_bytes(value->dtype);
     uint64_t id = 0;
-    memcpy(&id, (const uint8_t *)value->data + index * width, width); /* little-endian machines alone; ids are not negative */
+    memcpy(&id, (const uint8_t *)value->data + index * width,
+           width); /* little-endian machines alone; ids are not negative */
     return id;
 }
 

@@ -58,8 +58,8 @@ static mldf_status put_document(struct token_sink *s, const mldf_tokens *t, uint
     uint8_t word[8];
     if (bad < count)
         return mldfi_fail(err, MLDF_E_RANGE, "token %" PRIu64 " is %" PRId64 ", which %s of %s does not hold",
-                          begin + bad, mldfi_id_at(t->dtype, ids, bad),
-                          format_names[s->format], mldf_dtype_name(s->dtype));
+                          begin + bad, mldfi_id_at(t->dtype, ids, bad), format_names[s->format],
+                          mldf_dtype_name(s->dtype));
     if (count + (s->eos >= 0) > INT32_MAX)
         return mldfi_fail(err, MLDF_E_LIMIT, "a document of %" PRIu64 " tokens; a sequence has up to 2^31 - 1", count);
     mldf_status status = mldfi_buffer_resize(&s->scratch, (size_t)((count + 1) * width), err);
