@@ -349,7 +349,7 @@ def test_fast_jpegs_go_to_other_formats_as_their_files(folder, to):
 # ---- Descriptors in another writer's spelling ----------------------------------------------------------------------------
 
 SPELLED = ["hello", "int", "ndarray_shapes", "inline", "nulls", "keys", "card", "long_arguments", "unknown_types", "images",
-           "zstd_dictionary", "encrypted_key", "encrypted_passphrase", "encrypted_zstd", "no_checksums", "zero_samples", "appended",
+           "zstd_dictionary", "encrypted_key", "encrypted_passphrase", "encrypted_zstd", "encrypted_chunks", "no_checksums", "zero_samples", "appended",
            "streamed", "torn_header", "tables_first"]
 
 
