@@ -7,9 +7,9 @@
 #include <zlib.h>
 
 #include "interop/crc16.h"
-#include "interop/ordered_pool.h"
 #include "interop/staging.h"
 #include "interop/tbl_inner.h"
+#include "os/ordered_pool.h"
 #include "os/target.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -54,7 +54,8 @@ struct tbl_writer {
 
 /* ---- One sample, on any thread -------------------------------------------------------------------------------------- */
 
-static void run_job(void *slot) {
+static void run_job(void *worker, void *slot) {
+    (void)worker;
     struct job *job = slot;
     job->status = MLDF_OK;
     job->packed_bytes = 0;
@@ -189,7 +190,9 @@ static mldf_status open_parts(struct tbl_writer *w, mldf_error *err) {
     w->jobs = mldfi_alloc_zero(w->job_count, sizeof *w->jobs, err);
     if (!w->jobs)
         return MLDF_E_MEMORY;
-    mldf_status status = mldfi_pool_new(&w->pool, threads, w->jobs, w->job_count, sizeof *w->jobs, run_job, err);
+    struct pool_work work = {
+        .run = run_job, .slots = w->jobs, .slot_count = w->job_count, .slot_bytes = sizeof *w->jobs};
+    mldf_status status = mldfi_pool_new(&w->pool, threads, &work, err);
     w->options.threads = threads;
     if (status >= 0)
         status = mldfi_file_create_beside(&w->file, w->path, err);
