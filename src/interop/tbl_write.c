@@ -21,8 +21,7 @@ enum {
     SLOTS_PER_THREAD = 4,
     THREADS_MAX = 256,
     UNDER_WAY = 64 << 20, /* bytes that may wait in the pool before the oldest is placed */
-    SLOT_KEEP = 8 << 20,  /* a larger buffer goes back after use */
-    FIRST_PAYLOAD = 4096  /* alignment of the first RAW_U8 payload: TurboLoader maps such files */
+    SLOT_KEEP = 8 << 20   /* a larger buffer goes back after use */
 };
 
 struct job {
@@ -80,7 +79,7 @@ static void trim(mldf_buffer *buffer) {
 
 static uint64_t payload_base(const struct tbl_writer *w, uint64_t count) {
     uint64_t end = w->header_bytes + count * w->entry_bytes;
-    return w->aligned ? mldfi_align_up(end, FIRST_PAYLOAD) : end;
+    return w->aligned ? mldfi_align_up(end, TBL_RAW_ALIGN) : end;
 }
 
 /* The first sample decides whether payloads begin on a page. */
