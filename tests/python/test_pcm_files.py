@@ -98,8 +98,9 @@ def test_bytes_decide_not_names(waves, tmp_path):
     """TIMIT's files are SPHERE and end in .WAV; a folder may hold all kinds."""
     folder = tmp_path / "speech"
     folder.mkdir()
+    run("sox", "-D", waves / "1.wav", "-b", "16", tmp_path / "16.wav")  # of which nothing is rounded
     for name, made in (("a.WAV", "sph"), ("b.aiff", "aiff"), ("c.caf", "caf"), ("d.wav", "wav"), ("e.sph", "sph")):
-        run("sox", "-D", waves / "1.wav", "-b", "16", "-t", made, folder / name)
+        run("sox", "-D", tmp_path / "16.wav", "-t", made, folder / name)
     out = tmp_path / "x.mldf"
     mldf.pack(folder, out)
     with mldf.open(out) as ds:
