@@ -78,6 +78,8 @@ mldf_status mldfi_sound_add(struct sound_parts *s, const struct av_packet *in, m
         if (p->info.codec == MLDF_AUDIO_OPUS && p->extra.size >= 12 && p->skip == 0)
             p->skip = mldfi_load_u16(p->extra.data + 10); /* OpusHead's pre-skip, which Matroska states otherwise */
     }
+    if (p->count == 1 && p->info.codec == MLDF_AUDIO_VORBIS && in->pts != AV_NO_TIME)
+        s->first = in->pts; /* the first block of Vorbis gives no samples: sound begins with the second */
     if (p->info.codec == MLDF_AUDIO_MP3)
         packet.back = (uint8_t)(p->count < MP3_BACK ? p->count : MP3_BACK);
     p->trim = in->trim;
