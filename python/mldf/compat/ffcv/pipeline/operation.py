@@ -38,6 +38,13 @@ class Operation:
         return previous_state, None
 
 
+def ours(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A generate_code of the package: not the user's own."""
+    method.ours = True  # type: ignore[attr-defined]
+    return method
+
+
 def overrides(step: Any) -> bool:
-    """Does the class of this operation bring its own code?"""
-    return type(step).generate_code is not Operation.generate_code
+    """Does the class of this operation bring the user's own code?"""
+    method = type(step).generate_code
+    return method is not Operation.generate_code and not hasattr(method, "ours")
