@@ -94,7 +94,7 @@ class DataLoader:
                 f"DataLoader({unknown[0]}=...): mldf.Loader has no such thing, or another name for it"
             )
         self._running: Iterator[Any] | None = None
-        self._finished = False
+        self._finished, self._taken = False, 0
         self.batch_size, self.num_workers, self.prefetch_batches = batch_size, num_workers, prefetch_batches
         self.transform, self.decode_failures, self._epoch = transform, 0, 0
         given = {"seq_len": seq_len, "token_dtype": token_dtype, "collate_fn": collate_fn}
@@ -272,12 +272,15 @@ class DataLoader:
     def next_batch(self) -> Any:
         """The next batch; StopIteration at an epoch's end, and the call after it begins the next."""
         if self._running is None:
-            self._running, self._finished = iter(self), False
+            self._running, self._finished, self._taken = iter(self), False, 0
         try:
-            return next(self._running)
+            batch = next(self._running)
         except StopIteration:
             self._running = None
             raise
+        self._taken += 1
+        self._finished = self._finished or self._taken == len(self)
+        return batch
 
     def next_batch_tf(self, device: Any = None, dtype: Any = None) -> Any:
         """The next batch as (TensorFlow's tensor, meta); the tensor is (N, H, W, 3). TensorFlow is needed."""
@@ -304,7 +307,7 @@ class DataLoader:
         return (found.astype(np.float32) / 255 if found.dtype == np.uint8 else found), meta
 
     def is_finished(self) -> bool:
-        """Was the epoch's last batch handed over, and asked beyond?"""
+        """Was the epoch's last batch handed over?"""
         return self._finished
 
     def set_epoch(self, epoch: int) -> None:
@@ -490,7 +493,8 @@ class FastDataLoader(DataLoader):
         size = (target_height, target_width)
         if not all(size) and not any(isinstance(s, SIZED) for s in _listed(transform)):
             size = _first_size(data_path, options.get("field"), size)
-        image_size = size if all(size) else None
+        sized = any(isinstance(s, (ops.Resize, ops.RandomResizedCrop)) for s in _listed(transform))
+        image_size = size if all(size) and not sized else None
         if output_format in ("numpy", "tensorflow") and "dtype" not in options:
             options["dtype"] = "same"
         super().__init__(

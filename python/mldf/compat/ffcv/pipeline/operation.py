@@ -7,7 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Operation"]
+from .allocation_query import AllocationQuery  # programs import it from here, too
+from .state import State
+
+__all__ = ["AllocationQuery", "Operation", "State"]
 
 
 class Operation:
