@@ -266,6 +266,9 @@ static mldf_status read_descriptor(struct opening *opening, size_t index, const 
     if ((d->flags & MLDF_FIELD_COMPRESSED) && !(reader->header.flags & FORMAT_FLAG_COMPRESSED))
         return mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, at + 66,
                                  "field %s is compressed, but header flag 2 is not set", d->name);
+    if ((d->flags & FORMAT_FIELD_CHUNKED) && !(reader->header.flags & FORMAT_FLAG_ENCRYPTED))
+        return mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, at + 66,
+                                 "field %s is sealed in chunks, but header flag 8 is not set", d->name);
     status = mldfi_row_add(row, d, at, err);
     return status < 0 ? mldfi_reader_name_error(reader, err, status) : MLDF_OK;
 }
@@ -319,7 +322,7 @@ mldf_status mldfi_open_bare(struct opening *opening) {
     reader->salvage = true;
     if (header->version_major != 1 || header->version_minor == 0 || (header->flags & FORMAT_FLAG_REFUSE) ||
         header->num_fields == 0 || !fits(reader, header->field_desc_ptr, table_bytes) ||
-        !fits(reader, header->metadata_ptr, 0) || header->data_ptr < FORMAT_PREFIX_BYTES)
+        (!opening->rowless && !fits(reader, header->metadata_ptr, 0)) || header->data_ptr < FORMAT_PREFIX_BYTES)
         return mldfi_reader_fail(reader, err, MLDF_E_TRUNCATED, reader->physical_bytes,
                                  "neither field descriptors nor rows are in the %" PRIu64 " bytes that are left",
                                  reader->physical_bytes);
@@ -329,7 +332,7 @@ mldf_status mldfi_open_bare(struct opening *opening) {
     mldf_status status = load_descriptors(opening);
     if (status < 0)
         return status;
-    uint64_t rows = (reader->end - header->metadata_ptr) / reader->row_bytes;
+    uint64_t rows = opening->rowless ? 0 : (reader->end - header->metadata_ptr) / reader->row_bytes;
     reader->promised_samples = header->num_samples;
     if (header->num_samples > rows)
         header->num_samples = rows;
