@@ -150,11 +150,10 @@ def test_batch_by_batch(same):
     loader = tl.DataLoader(same, 4, output_format="numpy_chw", image_size=16)
     seen = []
     while not loader.is_finished():
-        try:
-            seen += loader.next_batch()[1]["indices"]
-        except StopIteration:
-            break
+        seen += loader.next_batch()[1]["indices"]
     assert seen == list(range(COUNT)) and loader.is_finished()
+    with pytest.raises(StopIteration):
+        loader.next_batch()
     assert loader.next_batch()[1]["indices"] == [0, 1, 2, 3] and not loader.is_finished()
 
 

@@ -25,4 +25,5 @@ def memcpy(source: Array, dest: Array) -> None:
 
 def read(fileno: int, destination: Array, offset: int) -> int:
     """Fills `destination` with bytes of an open file, from `offset` on; gives their number."""
-    return os.preadv(fileno, [memoryview(destination.reshape(-1).view(np.uint8))], offset)
+    target: Any = destination.reshape(-1).view(np.uint8)
+    return os.preadv(fileno, [target], offset)

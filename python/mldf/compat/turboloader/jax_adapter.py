@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import queue
 import threading
 from collections.abc import Iterable, Iterator
@@ -37,8 +38,7 @@ class JaxDeviceLoader:
         dtype: Any = None,
         with_meta: bool = True,
     ) -> None:
-        import jax
-
+        jax: Any = importlib.import_module("jax")
         if sharding is not None and device is not None:
             raise ArgumentError("JaxDeviceLoader: sharding= or device=, not both")
         self._jax, self.loader, self.sharding = jax, loader, sharding
@@ -107,7 +107,6 @@ class JaxDeviceLoader:
 
 def xla_device_loader(loader: Any, device: Any = None, **options: Any) -> Any:
     """PyTorch/XLA's MpDeviceLoader of `loader`; device None: ``xm.xla_device()``."""
-    import torch_xla.core.xla_model as xm
-    from torch_xla.distributed.parallel_loader import MpDeviceLoader
-
-    return MpDeviceLoader(loader, xm.xla_device() if device is None else device, **options)
+    xm = importlib.import_module("torch_xla.core.xla_model")
+    parallel = importlib.import_module("torch_xla.distributed.parallel_loader")
+    return parallel.MpDeviceLoader(loader, xm.xla_device() if device is None else device, **options)

@@ -4,6 +4,7 @@ files of raw images.
 
 from __future__ import annotations
 
+import importlib
 import os
 import warnings
 from collections.abc import Iterator
@@ -126,8 +127,8 @@ class DataLoader:
         if field is None and len(found) != 1:
             raise ArgumentError(f"these files have {len(found)} images in a sample; say which with field=")
         self.field = field or found[0]
-        given = _steps(transform, image_size, train_aug, hflip_prob, antialias)
-        first, self._late = _divided(given)
+        steps = _steps(transform, image_size, train_aug, hflip_prob, antialias)
+        first, self._late = _divided(steps)
         planar = kind in ("pytorch", "torch", "numpy_chw", "jax") and not channels_last
         self._pads = kind == "dict" and not any(isinstance(s, SIZED) for s in first)
         if self._late and kind != "dict":
@@ -284,8 +285,7 @@ class DataLoader:
 
     def next_batch_tf(self, device: Any = None, dtype: Any = None) -> Any:
         """The next batch as (TensorFlow's tensor, meta); the tensor is (N, H, W, 3). TensorFlow is needed."""
-        import tensorflow as tf
-
+        tf: Any = importlib.import_module("tensorflow")
         pictures, meta = self._tensors()
         with tf.device(device or "/CPU:0"):
             tensor = tf.convert_to_tensor(np.ascontiguousarray(pictures.transpose(0, 2, 3, 1)))

@@ -188,9 +188,10 @@ class PyTorchCompatibleLoader:
             **ranks,
             **more,
         )
-        for worker in range(num_workers) if worker_init_fn is not None else ():
-            worker_init_fn(worker)
-        self._running: Iterator[Any] | None = None
+        if worker_init_fn is not None:
+            for worker in range(num_workers):
+                worker_init_fn(worker)
+        self._running: Any = None
         self._count: int | None = None
 
     @property
@@ -241,7 +242,7 @@ class PyTorchCompatibleLoader:
         """Ends the epoch that is under way."""
         running, self._running = getattr(self, "_running", None), None
         if running is not None:
-            running.close()  # type: ignore[attr-defined]
+            running.close()
 
     def __enter__(self) -> PyTorchCompatibleLoader:
         return self

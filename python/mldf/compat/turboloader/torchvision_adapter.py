@@ -46,7 +46,9 @@ class TransformAdapter:
         "RandomCrop": lambda t: here.RandomCrop(*_sides(t.size), _first(t.padding) or 0),
         "RandomHorizontalFlip": lambda t: here.RandomHorizontalFlip(t.p),
         "RandomVerticalFlip": lambda t: here.RandomVerticalFlip(t.p),
-        "ColorJitter": lambda t: here.ColorJitter(*(map(_amount, (t.brightness, t.contrast, t.saturation, t.hue)))),
+        "ColorJitter": lambda t: here.ColorJitter(
+            _amount(t.brightness), _amount(t.contrast), _amount(t.saturation), _amount(t.hue)
+        ),
         "Normalize": lambda t: _normalize(list(t.mean), list(t.std)),
         "ToTensor": lambda t: here.ToTensor(),
         "GaussianBlur": lambda t: here.GaussianBlur(_first(t.kernel_size), _first(t.sigma)),
