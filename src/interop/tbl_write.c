@@ -257,9 +257,6 @@ static mldf_status check_sample(const struct tbl_writer *w, const struct tbl_sam
     if (s->format > (first ? TBL_TIFF : TBL_RAW_U8))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "format %u is not one of TBL version %u", s->format,
                           w->options.version);
-    if (s->format == TBL_RAW_U8 && (s->width == 0 || s->height == 0))
-        return mldfi_fail(err, MLDF_E_RANGE, "RAW_U8 of %u x %u: raw pixels need a width and a height", s->width,
-                          s->height);
     if (s->format == TBL_RAW_U8 && s->bytes != (uint64_t)s->width * s->height * 3)
         return mldfi_fail(err, MLDF_E_RANGE, "RAW_U8 of %u x %u is %llu bytes, not %llu", s->width, s->height,
                           ULL((uint64_t)s->width * s->height * 3), ULL(s->bytes));
