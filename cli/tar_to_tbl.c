@@ -9,11 +9,13 @@ static const struct option_spec options[] = {
     {0, "v1", NULL, "write version 1: images alone, what else the archive holds is left out"},
     {0, "v2", NULL, "write version 2 (default)"},
     {0, "lz4", NULL, "version 2: compress the samples that get smaller"},
+    {0, "no-compress", NULL, "do not compress (default)"},
     {0, "dataset-version", "N", "the dataset's version"},
     {0, "created", "SECONDS", "time of creation, seconds since 1970"},
     {'f', "force", NULL, NULL},
     {'f', NULL, NULL, "replace an existing OUT.tbl"},
     {'j', "workers", "N", "threads; by default the CPUs this process may use, 0: one thread"},
+    {0, "threads", "N", "the same as --workers, which TurboLoader's tar_to_tbl calls so"},
     {0, NULL, NULL, NULL},
 };
 
@@ -56,6 +58,8 @@ static int run(struct invocation *v) {
     const char *version = option_value(v, "dataset-version"), *created = option_value(v, "created");
     if (option_given(v, "v1") && option_given(v, "v2"))
         return usage_error(v, "--v1 and --v2 cannot be given together");
+    if (option_given(v, "lz4") && option_given(v, "no-compress"))
+        return usage_error(v, "--lz4 and --no-compress cannot be given together");
     if (strcmp(v->files[1], "-") == 0)
         return usage_error(v, "a TBL file is not written to standard output: its index comes first");
     if ((version && !parse_count(v, "--dataset-version", version, &converting.dataset_version)) ||

@@ -70,7 +70,7 @@ bool parse_bytes(const struct invocation *v, const char *option, const char *tex
 }
 
 bool parse_threads(const struct invocation *v, int *out) {
-    const char *text = option_value(v, "workers");
+    const char *text = option_value(v, "workers") ? option_value(v, "workers") : option_value(v, "threads");
     uint64_t count;
     *out = -1;
     if (!text)

@@ -34,7 +34,8 @@ _mldf_options() { # command
             "--threads --in-flight --backend --direct --no-prefetch --forget-behind --on-error= --isa --exact --reference" \
             "--codegen --hash --explain"
         ;;
-    tar_to_tbl) echo "--help --json --max-decoded --max-unpacked -q -v --v1 --v2 --lz4 --dataset-version --created -f -j --workers" ;;
+    tar_to_tbl) echo "--help --json --max-decoded --max-unpacked -q -v --v1 --v2 --lz4 --no-compress --dataset-version --created -f -j --workers" \
+            "--threads" ;;
     esac
 }
 

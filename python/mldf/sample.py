@@ -87,10 +87,10 @@ class Sample(tuple[Any, ...]):
 class Unreadable:
     """What is in a sample where a value could not be read; the sample raises `error` when it is asked for."""
 
-    __slots__ = ("error",)
+    __slots__ = ("error", "trace")
 
     def __init__(self, error: Error) -> None:
-        self.error = error
+        self.error, self.trace = error, error.__traceback__
 
     def __repr__(self) -> str:
         return f"<{type(self.error).__name__}>"
@@ -105,8 +105,18 @@ class _Partial:
         value = Sample.__getitem__(self, key)
         for one in value if isinstance(key, slice) else (value,):
             if isinstance(one, Unreadable):
-                raise one.error
+                raise one.error.with_traceback(one.trace)  # without the places where it was raised before
         return value
+
+    def __eq__(self: Any, other: Any) -> bool:
+        """As tuples; what could not be read equals itself alone."""
+        return tuple.__eq__(self, tuple.__getitem__(other, slice(None)) if isinstance(other, tuple) else other)
+
+    def __ne__(self: Any, other: Any) -> bool:
+        return not self == other
+
+    def __hash__(self: Any) -> int:
+        return tuple.__hash__(self)
 
     def __iter__(self: Any) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))

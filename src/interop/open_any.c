@@ -74,9 +74,11 @@ static void name_stranger(const mldf_reader *reader, mldf_error *why) {
                                  "it was one, and was converted as text on its way (%s): copy it again, in binary mode",
                                  conversion);
     else if (kind)
-        (void)mldfi_error_advise(
-            why, why->status, "it is %s%s", kind,
-            mldfi_known_is_image(data, bytes) ? "; `mldf pack` makes a dataset of a folder of images" : "");
+        (void)mldfi_error_advise(why, why->status, "it is %s%s%s", kind, mldfi_known_advice(data, bytes) ? "; " : "",
+                                 mldfi_known_is_image(data, bytes)
+                                     ? "; `mldf pack` makes a dataset of a folder of images"
+                                 : mldfi_known_advice(data, bytes) ? mldfi_known_advice(data, bytes)
+                                                                   : "");
     else if (mldfi_looks_like_text(data, bytes))
         (void)mldfi_error_advise(why, why->status, "it is text; `mldf pack` makes a dataset of CSV and JSON lines");
     else if (bytes >= 4)

@@ -210,6 +210,9 @@ mldf_status mldf_tbl_writer_add(mldf_tbl_writer *writer, mldf_tbl_format format,
     if ((unsigned)format > UINT8_MAX || (writer->version == 1 && format > MLDF_TBL_TIFF))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "sample %llu: format %u does not exist in version %u",
                           ULL(writer->count), (unsigned)format, writer->version);
+    if (format == MLDF_TBL_RAW_U8 && (width == 0 || height == 0))
+        return mldfi_fail(err, MLDF_E_RANGE, "sample %llu: RAW_U8 of %u x %u: raw pixels need a width and a height",
+                          ULL(writer->count), width, height);
     if (format == MLDF_TBL_RAW_U8 && bytes != (uint64_t)width * height * 3)
         return mldfi_fail(err, MLDF_E_RANGE, "sample %llu: %u x %u pixels of RGB are %llu bytes, not %llu",
                           ULL(writer->count), width, height, ULL((uint64_t)width * height * 3), ULL(bytes));

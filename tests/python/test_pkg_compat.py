@@ -178,7 +178,7 @@ def test_turboloader_names(path):
     assert len(samples) == 8 and samples[3]["image"].shape == (8, 12, 3) and samples[3]["label"] == 3
     with pytest.raises(mldf.errors.ArgumentError, match="did you mean 'pytorch'"):
         turboloader.DataLoader(path, output_format="pytroch")
-    with pytest.raises(mldf.errors.ArgumentError, match="seq_len is needed"):
+    with pytest.raises(mldf.errors.ArgumentError, match="requires seq_len"):
         turboloader.DataLoader(path, modality="tokens")
 
 
@@ -326,9 +326,9 @@ def test_turboloaders_other_names(path):
 def test_turboloaders_tensors(path):
     if not installed("torch"):
         with pytest.raises(mldf.errors.ArgumentError, match="PyTorch is not installed"):
-            turboloader.DataLoader(path, 8, output_format="pytorch")
+            turboloader.DataLoader(path, 8, output_format="torch")
         pytest.skip("PyTorch is not installed (make torch)")
-    half = turboloader.DataLoader(path, 8, image_size=12, output_format="pytorch", dtype="float16", channels_last=True)
+    half = turboloader.DataLoader(path, 8, image_size=12, output_format="torch", dtype="float16", channels_last=True)
     images, meta = next(iter(half))
     assert tuple(images.shape) == (8, 12, 12, 3) and str(images.dtype) == "torch.float16" and meta["batch_size"] == 8
 

@@ -8,6 +8,7 @@ record.
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,9 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import ArgumentError
-from ...fields import CustomField, register_field
+from ...fields import CustomField, NDArray, register_field
 from .fields.base import Field, Stored, Value
-from .host import Context, Host, cpu, memory
+from .host import Context, Host, cpu, is_tensor, memory
 from .pipeline.state import State
 
 __all__ = ["Decoding", "Records", "as_stored", "own_field", "register_own", "writing"]
@@ -109,11 +110,19 @@ def as_stored(field: Any) -> Any:
     return register_own(type(field))(binary=binary.hex())  # type: ignore[call-arg]
 
 
+def _shaped(value: Any, shape: Any) -> Any:
+    """As FFCV, which looks at the number of elements alone: a number is an array of shape (1,)."""
+    if tuple(getattr(value, "shape", ())) == tuple(shape):
+        return value
+    array = value.cpu().numpy() if is_tensor(value) else np.asarray(value)
+    return array.reshape(shape) if array.size == math.prod(shape) else value
+
+
 def writing(field: Any) -> Any:
     """A function from (value, number of the sample) to what mldf.write takes; None: the value as it is."""
     if isinstance(field, Stored):
         if type(field).encode is Stored.encode:
-            return None
+            return (lambda value, ordinal: _shaped(value, field.shape)) if isinstance(field, NDArray) else None
 
         def changed(value: Any, ordinal: int) -> Any:
             del ordinal

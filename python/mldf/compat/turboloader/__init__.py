@@ -26,6 +26,8 @@ from .about import (
     version,
 )
 from .about import __version__ as __version__
+from .crops import crop_resize_normalize_u8_gather
+from .jax_adapter import JaxDeviceLoader, xla_device_loader
 from .loader import (
     DataLoader,
     FastDataLoader,
@@ -42,10 +44,15 @@ from .pytorch_compat import (
     CallableLabelExtractor,
     FilenamePatternExtractor,
     FolderLabelExtractor,
+    ImageFolderConverter,
     JSONSidecarExtractor,
     LabelExtractor,
     MetadataLabelExtractor,
+    PyTorchCompatibleLoader,
+    TransformAdapter,
+    convert_imagefolder,
 )
+from .pytorch_compat import create_loader as create_pytorch_loader
 from .sequence import ArrayDataLoader, MapDataLoader, TokenDataLoader, default_collate
 from .tbl import TblRawImageLoader, preprocess_to_tbl
 from .tbl_file import (
@@ -106,9 +113,11 @@ __all__ = [
     "GaussianBlur",
     "Grayscale",
     "GridMask",
+    "ImageFolderConverter",
     "ImageNetNormalize",
     "InterpolationMode",
     "JSONSidecarExtractor",
+    "JaxDeviceLoader",
     "LabelExtractor",
     "Loader",
     "LogLevel",
@@ -121,6 +130,7 @@ __all__ = [
     "Normalize",
     "Pad",
     "PaddingMode",
+    "PyTorchCompatibleLoader",
     "RandAugment",
     "RandomAffine",
     "RandomCrop",
@@ -140,8 +150,12 @@ __all__ = [
     "TensorFormat",
     "ToTensor",
     "TokenDataLoader",
+    "TransformAdapter",
+    "convert_imagefolder",
     "convert_tar_to_tbl",
     "create_loader",
+    "create_pytorch_loader",
+    "crop_resize_normalize_u8_gather",
     "cuda_available",
     "cuda_device_name",
     "decode_jpeg",
@@ -162,4 +176,5 @@ __all__ = [
     "set_log_level",
     "set_log_output",
     "version",
+    "xla_device_loader",
 ]

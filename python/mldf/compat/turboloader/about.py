@@ -135,6 +135,8 @@ def normalize_u8_gather(
         raise ArgumentError(
             f"output: {output.dtype} {output.shape}; {planar} or {shape} of float32 or float16 is needed"
         )
+    if not output.flags.c_contiguous:
+        raise ArgumentError("output: its memory must be contiguous")
     values = images[chosen].astype(np.float32)
     if scale01:
         values /= np.float32(255)

@@ -4,6 +4,8 @@ files of raw images.
 
 from __future__ import annotations
 
+import importlib
+import os
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -17,8 +19,9 @@ from ...errors import ArgumentError, UnsupportedError
 from ...loader import Loader as Base
 from ...pipeline import Operation, Steps
 from ...suggest import choice
+from .cache import DecodedCache, resumed
 from .sequence import ArrayDataLoader, MapDataLoader, TokenDataLoader
-from .transforms import Compose, applied
+from .transforms import Compose, ImageNetNormalize, Normalize, applied
 
 __all__ = [
     "DataLoader",
@@ -32,38 +35,41 @@ __all__ = [
     "decode_jpeg_scaled",
 ]
 
-FORMATS = ("dict", "numpy", "numpy_chw", "tensorflow", "pytorch", "jax")
-IGNORED = ("cache", "enable_cache", "auto_smart", "enable_smart", "dist")
+FORMATS = ("dict", "numpy", "numpy_chw", "tensorflow", "pytorch", "torch", "jax")
+IGNORED = ("cache", "enable_cache", "auto_smart", "enable_smart", "distributed_seed")
 SIZED = (ops.Resize, ops.RandomResizedCrop, ops.CenterCrop, ops.RandomCrop, ops.CenterResizedCrop)
 
 
 class DataLoader:
     """TurboLoader's arguments for mldf.Loader, which is ``.loader``.
 
-    output_format "pytorch", "numpy_chw" (N, 3, H, W), "numpy", "tensorflow" (N, H, W, 3) give (images, meta): float32,
-    and a dict with "indices", "filenames" (where samples have keys), "batch_size", "height", "width", "channels",
-    "decode_failures" and, which TurboLoader has not, the other fields, such as "label". "dict" gives a list with a dict
-    for each sample, whose images may have different sizes. An image that cannot be decoded is counted and warned about:
-    arrays have an image of zeros for it, at the end of its batch; dicts lack it. on_error="skip" leaves it out of
-    arrays, too, and "raise" makes it an error. worker_id gives one of num_shards parts, or of num_workers.
-    Cache arguments are accepted and do nothing.
-    """
+    output_format "pytorch", "numpy_chw" (N, 3, H, W), "numpy", "tensorflow" (N, H, W, 3) give (images, meta): float32
+    arrays of NumPy, as in TurboLoader ("torch", or pin_memory, gives tensors), and a dict with "indices", "filenames"
+    (where samples have keys), "batch_size", "height", "width", "channels", "decode_failures" and, which TurboLoader has
+    not, the other fields, such as "label". "dict" gives a list with a dict for each sample, whose images may have
+    different sizes. An image that cannot be decoded is counted and warned about: arrays have an image of zeros for it,
+    at the end of its batch; dicts lack it. on_error="skip" leaves it out of arrays, too, and "raise" makes it an error.
+    worker_id gives one of num_shards parts, or of num_workers. cache_decoded keeps all images in memory after the first
+    epoch (cache.py); other cache arguments are accepted and do nothing.
 
-    def __new__(cls, data_path: Any = None, *args: Any, **options: Any) -> Any:
-        """Of `modality`, `arrays` or `dataset`, a loader of tokens, arrays or a dataset (sequence.py)."""
-        if cls is not DataLoader or not {"modality", "arrays", "dataset", "seq_len"} & set(options):
-            return super().__new__(cls)
-        return _other_modality(data_path, options) or super().__new__(cls)
+    modality "tokens" (with seq_len), "array" (arrays=) and "map" (dataset=): batches of those loaders (sequence.py).
+    """
 
     def __init__(
         self,
-        data_path: Any,
+        data_path: Any = None,
         batch_size: int = 32,
         num_workers: int = 4,
         shuffle: bool = False,
         transform: Any = None,
         image_size: Any = None,
         output_format: str = "dict",
+        modality: str | None = None,
+        seq_len: int | None = None,
+        token_dtype: Any = "uint16",
+        arrays: Any = None,
+        dataset: Any = None,
+        collate_fn: Any = None,
         seed: int = 42,
         enable_distributed: bool = False,
         world_rank: int = 0,
@@ -80,24 +86,50 @@ class DataLoader:
         worker_id: int | None = None,
         num_shards: int | None = None,
         on_error: str = "zeros",
+        cache_decoded: bool = False,
         **ignored: Any,
     ) -> None:
-        ignored.pop("modality", None)
         unknown = [n for n in ignored if not n.startswith(IGNORED)]
         if unknown:
             raise UnsupportedError(
                 f"DataLoader({unknown[0]}=...): mldf.Loader has no such thing, or another name for it"
             )
-        output_format = "pytorch" if output_format == "torch" else output_format
+        self._running: Iterator[Any] | None = None
+        self._finished, self._taken = False, 0
+        self.batch_size, self.num_workers, self.prefetch_batches = batch_size, num_workers, prefetch_batches
+        self.transform, self.decode_failures, self._epoch = transform, 0, 0
+        given = {"seq_len": seq_len, "token_dtype": token_dtype, "collate_fn": collate_fn}
+        more = {"batch_size": batch_size, "shuffle": shuffle, "seed": seed}
+        threads = {"num_workers": num_workers, "prefetch_batches": prefetch_batches}
+        self._delegate = _other_loader(
+            _modality(modality, arrays, dataset), data_path, arrays, dataset, given, more, threads, drop_last
+        )
+        ranks = (world_rank, world_size) if enable_distributed else (0, 1)
+        if self._delegate is None and field is None and worker_id is None:
+            layout = {"dtype": dtype, "channels_last": channels_last, "pin_memory": pin_memory, "drop_last": drop_last}
+            flip = hflip_prob if train_aug else 0.0
+            crop = {"train_aug": train_aug, "hflip_prob": flip, "prefetch_batches": prefetch_batches}
+            place = {"world_rank": ranks[0], "world_size": ranks[1]}
+            self._delegate = _raw_loader(data_path, transform, image_size, {**more, **layout, **crop, **place})
+        if self._delegate is not None:
+            return
         kind = FORMATS[choice("output_format", output_format, FORMATS)]
+        _agree(transform, image_size)
+        if cache_decoded and ranks[1] > 1:
+            warnings.warn(
+                "cache_decoded with distributed ranks: the cache has the first epoch's part of this rank, so the parts "
+                "are no longer dealt again every epoch",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         dataset = open_dataset(data_path)
         found = [name for name, f in dataset.schema.items() if f.is_image]
         if field is None and len(found) != 1:
             raise ArgumentError(f"these files have {len(found)} images in a sample; say which with field=")
         self.field = field or found[0]
-        given = _steps(transform, image_size, train_aug, hflip_prob, antialias)
-        first, self._late = _divided(given)
-        planar = kind in ("pytorch", "numpy_chw", "jax") and not channels_last
+        steps = _steps(transform, image_size, train_aug, hflip_prob, antialias)
+        first, self._late = _divided(steps)
+        planar = kind in ("pytorch", "torch", "numpy_chw", "jax") and not channels_last
         self._pads = kind == "dict" and not any(isinstance(s, SIZED) for s in first)
         if self._late and kind != "dict":
             self._late = _floats(self._late, planar, dtype)
@@ -107,7 +139,7 @@ class DataLoader:
             first = _floats(first, planar, dtype)
         if self._pads:
             first = [*first, ops.Pad()]
-        self.kind, self.transform, self.decode_failures = kind, transform, 0
+        self.kind, self.shuffle, self.seed, self.drop_last = kind, shuffle, seed, drop_last
         shards = (0, 1) if worker_id is None else (worker_id, num_workers if num_shards is None else num_shards)
         if enable_distributed:
             shards = (world_rank * shards[1] + shards[0], world_size * shards[1])
@@ -121,7 +153,7 @@ class DataLoader:
             drop_last=drop_last,
             rank=shards[0],
             world_size=shards[1],
-            output={"pytorch": "torch", "jax": "jax"}.get(kind, "numpy") if not self._late else "numpy",
+            output=self._output(kind, pin_memory) if not self._late else "numpy",
             pin_memory=pin_memory,
             batches_ahead=prefetch_batches + 2,
             index=True,
@@ -129,17 +161,28 @@ class DataLoader:
             on_error="skip" if on_error == "zeros" else on_error,
         )
         self._zeros = on_error == "zeros" and kind != "dict"
-        self.batch_size, self.num_workers, self.prefetch_batches = batch_size, num_workers, prefetch_batches
+        self._cache = DecodedCache(self) if cache_decoded and kind != "dict" else None
         self._ending = f".{self.field}" if dataset._view.files.infos[0]["format"] == "tar" else ""
         self._planar = kind != "dict" and planar
-        self._running: Iterator[Any] | None = None
-        self._finished = False
+
+    @staticmethod
+    def _output(kind: str, pin_memory: bool) -> str:
+        return "torch" if kind == "torch" or (pin_memory and kind != "dict") else "jax" if kind == "jax" else "numpy"
 
     def __len__(self) -> int:
-        return len(self.loader)
+        return len(self.loader if self._delegate is None else self._delegate)
+
+    def num_samples(self) -> int:
+        """Of this rank, in an epoch."""
+        return len(range(self.loader.rank, len(self.loader.dataset), self.loader.world_size))
 
     def __iter__(self) -> Iterator[Any]:
-        """An epoch."""
+        """An epoch; of cache_decoded, the first one decodes all images and later ones do not."""
+        if self._delegate is not None:
+            return iter(self._delegate)
+        return self._decoded() if self._cache is None else self._cache.batches(self._epoch)
+
+    def _decoded(self) -> Iterator[Any]:
         before, warned, place = self.loader.stats().bad_samples, False, 0
         size = self.loader.batch_size
         for batch in self.loader:
@@ -175,7 +218,7 @@ class DataLoader:
             pictures = [applied(self._late, image, self) for image in pictures]
             if self.kind != "dict":
                 pictures = np.stack(pictures)
-                pictures = to_torch(None, False, True)(pictures) if self.kind == "pytorch" else pictures
+                pictures = to_torch(None, False, True)(pictures) if self.kind == "torch" else pictures
         if self.kind == "dict":
             return list(self._samples(index, names, {"image": pictures, **rest}))
         if bad:
@@ -217,15 +260,36 @@ class DataLoader:
 
     # ---- batch by batch ----
 
+    @property
+    def _fast(self) -> bool:
+        """Arrays of batches? TurboLoader's own tests and some programs ask for it."""
+        return self._delegate is None and self.kind != "dict"
+
+    @property
+    def _impl(self) -> Any:
+        """What makes the arrays: the loader itself."""
+        return self if self._fast else None
+
     def next_batch(self) -> Any:
         """The next batch; StopIteration at an epoch's end, and the call after it begins the next."""
         if self._running is None:
-            self._running, self._finished = iter(self), False
+            self._running, self._finished, self._taken = iter(self), False, 0
         try:
-            return next(self._running)
+            batch = next(self._running)
         except StopIteration:
             self._running = None
             raise
+        self._taken += 1
+        self._finished = self._finished or self._taken == len(self)
+        return batch
+
+    def next_batch_tf(self, device: Any = None, dtype: Any = None) -> Any:
+        """The next batch as (TensorFlow's tensor, meta); the tensor is (N, H, W, 3). TensorFlow is needed."""
+        tf: Any = importlib.import_module("tensorflow")
+        pictures, meta = self._tensors()
+        with tf.device(device or "/CPU:0"):
+            tensor = tf.convert_to_tensor(np.ascontiguousarray(pictures.transpose(0, 2, 3, 1)))
+            return (tensor if dtype is None else tf.cast(tensor, dtype)), meta
 
     def next_batch_torch(self, device: Any = None, non_blocking: bool = True, dtype: Any = None) -> Any:
         """The next batch as (tensor, meta); the tensor is (N, 3, H, W)."""
@@ -243,26 +307,63 @@ class DataLoader:
         return (found.astype(np.float32) / 255 if found.dtype == np.uint8 else found), meta
 
     def is_finished(self) -> bool:
-        """Was the epoch's last batch handed over, and asked beyond?"""
+        """Was the epoch's last batch handed over?"""
         return self._finished
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is this epoch."""
-        self.loader.set_epoch(epoch)
+        self._epoch = int(epoch)
+        (self.loader if self._delegate is None else self._delegate).set_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the run is."""
-        return self.loader.state_dict()
+        """Where the run is: TurboLoader's "epoch" and "batches_served", and what mldf's loader says besides."""
+        if self._delegate is not None:
+            return dict(_able(self._delegate, "state_dict")())
+        if self._cache is not None:
+            return {"version": 1, "epoch": self._epoch, "batches_served": self._cache.served}
+        state = self.loader.state_dict()
+        return {**state, "batches_served": state["consumed"] // (self.batch_size * self.loader.world_size)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Goes on there."""
-        self.loader.load_state_dict(state)
+        """Goes on there. A state of TurboLoader's ("epoch" and "batches_served" alone) will do."""
+        if self._delegate is not None:
+            _able(self._delegate, "load_state_dict")(state)
+        elif self._cache is not None:
+            self._epoch, self._cache.resume = int(state["epoch"]), int(state["batches_served"])
+        else:
+            self._epoch = int(state["epoch"])
+            self.loader.load_state_dict(resumed(self.loader, state))
 
     def close(self) -> None:
-        """Ends the threads."""
-        self.loader.close()
+        """Ends the epoch that is under way, and its threads. The loader may be iterated again."""
+        running, self._running = getattr(self, "_running", None), None
+        if running is not None and hasattr(running, "close"):
+            running.close()
 
     stop = close
+
+    def to_jax(self, **options: Any) -> Any:
+        """Batches as jax.Array, copied to the device ahead of use (jax_adapter.py)."""
+        from .jax_adapter import JaxDeviceLoader
+
+        return JaxDeviceLoader(self, **options)
+
+    # ---- images that were decoded once ----
+
+    @property
+    def cache_populated(self) -> bool:
+        """Are all images decoded and kept?"""
+        return self._cache is not None and self._cache.images is not None
+
+    @property
+    def cache_size_mb(self) -> float:
+        """What is kept, in MiB."""
+        return 0.0 if self._cache is None or self._cache.images is None else self._cache.images.nbytes / 2**20
+
+    def clear_cache(self) -> None:
+        """Forgets the images; the next epoch decodes them again."""
+        if self._cache is not None:
+            self._cache.images = None
 
     def smart_batching_enabled(self) -> bool:
         """Never: images of a batch have one size."""
@@ -283,26 +384,78 @@ MODALITIES = {
 }
 
 
-def _other_modality(data: Any, options: dict[str, Any]) -> Any:
-    """A loader of what is not images, or None."""
-    given = dict(options)
-    arrays, dataset = given.pop("arrays", None), given.pop("dataset", None)
-    word = given.pop("modality", None)
-    if word is None:
-        word = "map" if dataset is not None else "array" if arrays is not None else "auto"
+def _modality(word: str | None, arrays: Any, dataset: Any) -> str:
+    """Which kind of loader is wanted."""
+    if word in (None, "auto", "image"):
+        word = "map" if dataset is not None else "array" if arrays is not None else "image"
     kind = next((name for name, words in MODALITIES.items() if word in words), None)
     if kind is None:
-        raise ArgumentError(f"modality={word!r}: it is {', '.join(w for m in MODALITIES.values() for w in m)}")
-    if kind == "image":
-        return None
+        known = ", ".join(repr(w) for m in MODALITIES.values() for w in m)
+        raise ArgumentError(f"modality must be one of {known}, not {word!r}")
+    return kind
+
+
+def _other_loader(
+    kind: str,
+    data: Any,
+    arrays: Any,
+    dataset: Any,
+    given: dict[str, Any],
+    more: dict[str, Any],
+    threads: dict[str, Any],
+    drop_last: bool,
+) -> Any:
+    """Of what is not images; None of images."""
     if kind == "tokens":
-        if given.get("seq_len") is None:
-            raise ArgumentError("modality='tokens': seq_len is needed")
-        return TokenDataLoader(data, **given)
+        if given["seq_len"] is None:
+            raise ArgumentError("modality='tokens' requires seq_len=")
+        return TokenDataLoader(data, given["seq_len"], dtype=given["token_dtype"], **more)
     if kind == "array":
-        arrays = [data] if arrays is None else arrays if isinstance(arrays, (list, tuple)) else [arrays]
-        return ArrayDataLoader(*arrays, **given)
-    return MapDataLoader(data if dataset is None else dataset, **given)
+        arrays = data if arrays is None else arrays
+        arrays = list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
+        return ArrayDataLoader(*arrays, drop_last=drop_last, **more)
+    if kind == "map":
+        source = data if dataset is None else dataset
+        return MapDataLoader(source, collate_fn=given["collate_fn"], drop_last=drop_last, **threads, **more)
+    return None
+
+
+def _raw_loader(path: Any, transform: Any, image_size: Any, options: dict[str, Any]) -> Any:
+    """A TblRawImageLoader of a TBL file of raw images, as TurboLoader has it; None of other files and transforms."""
+    from .tbl import TblRawImageLoader, is_raw
+
+    steps = list(_listed(transform))
+    plain = all(isinstance(s, (ops.Resize, ops.Normalize)) for s in steps)
+    if not isinstance(path, (str, os.PathLike)) or not str(path).lower().endswith(".tbl") or not plain:
+        return None
+    if not is_raw(path):
+        return None
+    _agree(transform, image_size)
+    resized = next((s._values[0] for s in steps if isinstance(s, ops.Resize)), image_size)
+    normal = next((s for s in steps if isinstance(s, ops.Normalize)), None)
+    mean, std = (normal.mean, normal.std) if isinstance(normal, (ImageNetNormalize, Normalize)) else (None, None)
+    return TblRawImageLoader(path, mean=mean, std=std, image_size=resized, **options)
+
+
+def _agree(transform: Any, image_size: Any) -> None:
+    """A Resize of the transform and image_size say one size, where both are there."""
+    if image_size is None:
+        return
+    size = (image_size, image_size) if isinstance(image_size, int) else tuple(image_size)
+    for step in _listed(transform):
+        if isinstance(step, ops.Resize) and tuple(step._values[0]) != size:
+            height, width = step._values[0]
+            raise ArgumentError(
+                f"Conflicting sizes (height x width): the transform resizes to {height} x {width}, and image_size is "
+                f"{size[0]} x {size[1]}"
+            )
+
+
+def _able(loader: Any, method: str) -> Any:
+    found = getattr(loader, method, None)
+    if found is None:
+        raise UnsupportedError(f"{type(loader).__name__} has no {method}()")
+    return found
 
 
 class SmartBatchConfig:
@@ -340,11 +493,12 @@ class FastDataLoader(DataLoader):
         size = (target_height, target_width)
         if not all(size) and not any(isinstance(s, SIZED) for s in _listed(transform)):
             size = _first_size(data_path, options.get("field"), size)
-        image_size = size if all(size) else None
+        sized = any(isinstance(s, (ops.Resize, ops.RandomResizedCrop)) for s in _listed(transform))
+        image_size = size if all(size) and not sized else None
         if output_format in ("numpy", "tensorflow") and "dtype" not in options:
             options["dtype"] = "same"
         super().__init__(
-            data_path, batch_size, num_workers, shuffle, transform, image_size, output_format, seed, **options
+            data_path, batch_size, num_workers, shuffle, transform, image_size, output_format, seed=seed, **options
         )
 
 

@@ -114,10 +114,11 @@ class ArrayDataLoader(_Epochs):
     ) -> None:
         super().__init__(batch_size, shuffle, seed)
         if not arrays:
-            raise ArgumentError("ArrayDataLoader: an array is needed at least")
+            raise ArgumentError("ArrayDataLoader: at least one array is needed")
         self.arrays = [a if isinstance(a, np.memmap) else np.asarray(a) for a in arrays]
-        if len({len(a) for a in self.arrays}) != 1:
-            raise ArgumentError(f"ArrayDataLoader: arrays of {', '.join(str(len(a)) for a in self.arrays)} samples")
+        counts = [len(a) for a in self.arrays]
+        if len(set(counts)) != 1:
+            raise ArgumentError(f"ArrayDataLoader: the first dimension of the arrays differs: {counts}")
         self.drop_last = bool(drop_last)
 
     def __len__(self) -> int:

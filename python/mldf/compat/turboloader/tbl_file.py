@@ -232,6 +232,10 @@ class TblWriterV2:
             )
         if not 0 <= width < 2**16 or not 0 <= height < 2**16:
             raise ArgumentError(f"sample {len(self._entries)}: {width} x {height}: a TBL file holds sides below 65,536")
+        if format == SampleFormat.RAW_U8 and not (width and height):
+            raise ArgumentError(
+                f"sample {len(self._entries)}: RAW_U8 of {width} x {height}: raw pixels need a width and a height"
+            )
         if format == SampleFormat.RAW_U8 and len(content) != width * height * 3:
             raise ArgumentError(f"sample {len(self._entries)}: RAW_U8 of {width} x {height} and {len(content)} bytes")
         self._entries.append(

@@ -73,10 +73,25 @@ class PaddingMode(Enum):
     REFLECT = 2
 
 
+class _Name(str):
+    """The operation's name in pipelines; called, as TurboLoader's ``transform.name()``, the class's."""
+
+    shown = ""
+
+    def __call__(self) -> str:
+        return self.shown
+
+
 class Transform(Operation):
     """What all of them have besides mldf's Operation."""
 
     _calls = 0
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        name = _Name(cls.name)
+        name.shown = cls.__name__
+        cls.name = name
 
     def apply(self, img: Any) -> np.ndarray[Any, Any]:
         """The transform of one image (height, width, channels). Each call of a random one draws again."""

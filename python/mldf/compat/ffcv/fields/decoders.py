@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from .... import ops
+import numpy as np
+
+from .... import images, ops
 from ....pipeline import Operation as Native
 from ..host import Context, Host
-from ..pipeline.operation import Operation
+from ..pipeline.operation import Operation, ours
 
 __all__ = [
     "BytesDecoder",
@@ -54,6 +56,25 @@ class SimpleRGBImageDecoder(ops.Decode, Operation):
 
     def __init__(self) -> None:
         super().__init__(channels=3)
+
+    @ours
+    def generate_code(self) -> Callable[..., Any]:
+        """For programs that decode by themselves; a Loader decodes in C.
+
+        A function of (numbers of samples, destination, records, state), as FFCV has it: ``accept_globals`` was called
+        with a Reader's records of the field and a memory manager's reader.
+        """
+        read = self.memory_read
+
+        def decode(indices: Any, destination: Any, metadata: Any, storage_state: Any) -> Any:
+            for out, record in zip(destination, metadata[np.asarray(indices)], strict=False):
+                data = read(record["data_ptr"], storage_state)
+                height, width = int(record["height"]), int(record["width"])
+                raw = len(data) == height * width * 3 and bytes(data[:3]) != b"\xff\xd8\xff"
+                out[:] = data.reshape(height, width, 3) if raw else images.decode(data, channels=3)
+            return destination[: len(indices)]
+
+        return decode
 
 
 class _Sized(Operation):

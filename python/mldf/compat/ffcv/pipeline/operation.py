@@ -7,7 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Operation"]
+from .allocation_query import AllocationQuery  # programs import it from here, too
+from .state import State
+
+__all__ = ["AllocationQuery", "Operation", "State"]
 
 
 class Operation:
@@ -38,6 +41,13 @@ class Operation:
         return previous_state, None
 
 
+def ours(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A generate_code of the package: not the user's own."""
+    method.ours = True  # type: ignore[attr-defined]
+    return method
+
+
 def overrides(step: Any) -> bool:
-    """Does the class of this operation bring its own code?"""
-    return type(step).generate_code is not Operation.generate_code
+    """Does the class of this operation bring the user's own code?"""
+    method = type(step).generate_code
+    return method is not Operation.generate_code and not hasattr(method, "ours")
