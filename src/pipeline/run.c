@@ -142,9 +142,11 @@ mldf_status mldfi_stage_room(struct chain_memory *memory, struct tensor *out, vo
 
 struct tensor mldfi_tensor_like(const struct op *op, const struct tensor *in) {
     struct tensor out = mldfi_tensor_of(&op->out);
-    if (in && out.ndim == in->ndim)
+    if (in && out.ndim == in->ndim) {
         memcpy(out.dims, in->dims, sizeof out.dims);
-    else
+        if (memcmp(out.axes, in->axes, sizeof out.axes) == 0)
+            return out;
+    } else
         for (uint32_t i = 0; i < out.ndim; i++)
             out.dims[i] = op->out.dims[i] == DIM_VARIES ? 0 : (uint64_t)op->out.dims[i];
     if (in && op->in.kind == VALUE_IMAGE && op->out.kind == VALUE_IMAGE)
