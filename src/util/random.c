@@ -8,22 +8,28 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-/* Ten rounds of two products of 32 by 32 bits, the halves crossed over. The four words live in registers. */
+/* One round: two products of 32 by 32 bits, the halves crossed over. */
+static inline void philox_round(uint32_t c[4], uint32_t k0, uint32_t k1) {
+    uint64_t a = (uint64_t)0xd2511f53u * c[0];
+    uint64_t b = (uint64_t)0xcd9e8d57u * c[2];
+    uint32_t x = (uint32_t)(b >> 32) ^ c[1] ^ k0;
+    uint32_t z = (uint32_t)(a >> 32) ^ c[3] ^ k1;
+    c[0] = x;
+    c[1] = (uint32_t)b;
+    c[2] = z;
+    c[3] = (uint32_t)a;
+}
+
 void mldfi_philox(const uint32_t key[2], const uint32_t counter[4], uint32_t out[4]) {
-    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0], k1 = key[1];
+    uint32_t c[4] = {counter[0], counter[1], counter[2], counter[3]};
+    uint32_t k0 = key[0], k1 = key[1];
     for (int round = 0; round < 10; round++) {
-        const uint64_t a = (uint64_t)0xd2511f53u * c0, b = (uint64_t)0xcd9e8d57u * c2;
-        c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)b;
-        c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)a;
+        philox_round(c, k0, k1);
         k0 += 0x9e3779b9u; /* golden ratio */
         k1 += 0xbb67ae85u; /* sqrt(3) - 1 */
     }
-    out[0] = c0;
-    out[1] = c1;
-    out[2] = c2;
-    out[3] = c3;
+    for (int i = 0; i < 4; i++)
+        out[i] = c[i];
 }
 
 /* The finaliser of splitmix64: a bijection, every bit of the input reaches every bit of the output. */
