@@ -153,9 +153,11 @@ static void note_wave(const struct chain *c, const struct op *op, struct chain_m
 
 struct tensor mldfi_tensor_like(const struct op *op, const struct tensor *in) {
     struct tensor out = mldfi_tensor_of(&op->out);
-    if (in && out.ndim == in->ndim)
+    if (in && out.ndim == in->ndim) {
         memcpy(out.dims, in->dims, sizeof out.dims);
-    else
+        if (memcmp(out.axes, in->axes, sizeof out.axes) == 0)
+            return out;
+    } else
         for (uint32_t i = 0; i < out.ndim; i++)
             out.dims[i] = op->out.dims[i] == DIM_VARIES ? 0 : (uint64_t)op->out.dims[i];
     if (in && op->in.kind == VALUE_IMAGE && op->out.kind == VALUE_IMAGE)
