@@ -91,7 +91,7 @@ def main(folder):
     model = Network()
     optimizer = torch.optim.AdamW(model.parameters(), 4e-3)
     with batches(train, True) as loader:
-        for _ in range(30):
+        for _ in range(16):
             for batch in loader:
                 frames, sound = batch["video.video"][:, :, :, 0], batch["video.audio"]
                 assert int(batch["video.audio_valid"].min()) > 0
