@@ -56,6 +56,7 @@ from .loader import Loader
 from .loader_state import Place
 from .loader_stats import LoaderStats
 from .look import diff, info, plan, plan_tokens, stats, verify
+from .multimodal import Multimodal, SamplePart
 from .ops import *  # noqa: F403  # a class for every operation
 from .pipeline import CFunction, CSource, Operation
 from .progress import Progress
@@ -97,6 +98,7 @@ __all__ = [
     "Engine",
     "Loader",
     "LoaderStats",
+    "Multimodal",
     "NDArray",
     "Operation",
     "OpticalFlow",
@@ -110,6 +112,7 @@ __all__ = [
     "Recording",
     "Result",
     "Sample",
+    "SamplePart",
     "Schema",
     "Skip",
     "Struct",
