@@ -22,6 +22,7 @@ from .errors import ArgumentError, Error, NoFieldError, WrongTypeError
 from .fields import registered_types
 from .limits import flag, flag_or_none
 from .loader_custom import Decoded, Decoder, Rows
+from .multimodal import is_part
 from .packed import one_number
 from .pipeline import Pipelines
 from .statements import LOADERS_OWN, Compiled, compile_pipelines, quoted
@@ -189,6 +190,9 @@ class Outputs:
                 found.statements.append(f"{quoted(name)}: decode")
             elif name in schema and schema[name].custom is not None:
                 found.decode(quoted(name), name, name)
+            elif name not in schema and is_part(name, schema):
+                found.statements.append(quoted(name))
+                found.named.add(name)
             elif _owner(name) in found.named and name not in schema:
                 continue  # x_length: _pick knows whether there is one
             elif name not in schema or not self._is_fixed(name) or schema[name].is_struct:

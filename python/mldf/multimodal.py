@@ -25,11 +25,14 @@ from .audio import Recording
 from .errors import ArgumentError, CorruptError, Error, RangeError, SchemaError
 from .fields import Field
 from .foreign import is_gone, missing, wrong
-from .schema import AUDIO, COMPRESSED_AUDIO, JSON, VIDEO_COMPRESSED, VIDEO_FRAMES, FieldInfo, Schema
+from .schema import AUDIO, COMPRESSED_AUDIO, JSON, MULTIMODAL, VIDEO_COMPRESSED, VIDEO_FRAMES, FieldInfo, Schema
 from .suggest import near
 from .video import Video
 
 __all__ = ["Multimodal", "SamplePart"]
+
+COLUMNS = ("kinds", "groups", "begins", "lengths")
+"""Outputs that are made of the table of parts itself."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,16 @@ class SamplePart(NamedTuple):
 def kinds_of(info: FieldInfo) -> Schema:
     """The kinds of a field, as fields of a schema of their own."""
     return Schema.from_reader(_mldf.parts_schema(json.dumps(info.arguments)))
+
+
+def is_part(name: str, fields: Mapping[str, FieldInfo]) -> bool:
+    """Is it ``doc.image`` or ``doc.image[0]``, of a multimodal field of these?"""
+    for i, letter in enumerate(name):
+        owner = name[:i]
+        if letter == "." and owner in fields and fields[owner].type_id == MULTIMODAL and fields[owner].known:
+            role = name[i + 1 :].partition("[")[0]
+            return role in COLUMNS or any(kind["role"] == role for kind in fields[owner].arguments["parts"])
+    return False
 
 
 # ---- writing ----

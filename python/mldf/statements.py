@@ -125,8 +125,8 @@ def _steps(
 LOADERS_OWN = ("index", "valid", "key")
 """Outputs of the loader itself; a field of such a name comes out under another."""
 
-_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*")
-_NAMES = re.compile(r"`((?:[^`\\]|\\.)*)`|([A-Za-z_][A-Za-z0-9_.]*)|([\[\],=])")
+_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*(\[[0-9]{1,9}\])?")
+_NAMES = re.compile(r"`((?:[^`\\]|\\.)*)`|([A-Za-z_][A-Za-z0-9_.]*(?:\[[0-9]{1,9}\])?)|([\[\],=])")
 
 
 def quoted(name: str) -> str:

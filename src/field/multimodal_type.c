@@ -15,7 +15,8 @@
 
 static const char *const argument_names[] = {"parts", NULL};
 /* Outputs of a loader that are made from the table have these names. */
-static const char *const reserved[] = {"kinds", "groups", "begins", "lengths", NULL};
+enum { COLUMN_KINDS, COLUMN_GROUPS, COLUMN_BEGINS, COLUMN_LENGTHS, COLUMNS };
+static const char *const reserved[COLUMNS + 1] = {"kinds", "groups", "begins", "lengths", NULL};
 
 /* ---- Arguments ------------------------------------------------------------------------------------------------------------------ */
 
@@ -101,9 +102,8 @@ static mldf_status add_kind(mldf_schema *kinds, const struct kind_text *text, ml
     field.arguments = mldfi_copy_text((const char *)text->arguments.data, text->arguments.size - 1, err);
     mldf_status status = field.name && field.arguments ? mldfi_field_bind(&field, type, err) : MLDF_E_MEMORY;
     if (status == MLDF_OK && field.layout.record_bytes > ENTRY_RECORD_MAX)
-        status =
-            mldfi_fail(err, MLDF_E_SCHEMA, "records of %" PRIu32 " bytes, and the entry of a part has room for %d",
-                       field.layout.record_bytes, ENTRY_RECORD_MAX);
+        status = mldfi_fail(err, MLDF_E_SCHEMA, "records of %" PRIu32 " bytes, and the entry of a part has room for %d",
+                            field.layout.record_bytes, ENTRY_RECORD_MAX);
     if (status < 0) {
         mldfi_schema_field_free(&field);
         mldfi_error_prefix(err, "role \"%s\"", text->role);
@@ -230,6 +230,89 @@ static mldf_status check_deep(const void *state, const uint8_t *record, const vo
     return mldfi_parts_check_deep(state, record, payload, payload_bytes, err);
 }
 
+/* ---- In pipelines ------------------------------------------------------------------------------------------------------------------ */
+
+static mldf_status part(const struct schema_field *field, size_t index, struct field_part *out, mldf_error *err) {
+    const struct multimodal_state *s = field->state;
+    size_t kinds = s->kinds->field_count;
+    (void)err;
+    memset(out, 0, sizeof *out);
+    if (index >= kinds + COLUMNS)
+        return MLDF_END;
+    const char *name = index < kinds ? s->kinds->fields[index].name : reserved[index - kinds];
+    out->index = index;
+    out->tabled = true;
+    out->column = index >= kinds;
+    out->all = !out->column;
+    out->kind = out->column ? NULL : &s->kinds->fields[index];
+    memcpy(out->name, name, strlen(name) + 1);
+    return MLDF_OK;
+}
+
+static mldf_status part_edge(const struct schema_field *field, const struct field_part *part,
+                             const struct value_bounds *bounds, struct edge *out, mldf_error *err) {
+    const struct multimodal_state *s = field->state;
+    (void)bounds; /* they are of the samples */
+    if (part->kind && !part->kind->type->edge)
+        return mldfi_fail(err, MLDF_E_TYPE, "%s.%s has the type %s, which a pipeline cannot read", field->name,
+                          part->name, part->kind->info.type_name);
+    if (part->kind)
+        return part->kind->type->edge(part->kind, NULL, out, err);
+    out->kind = VALUE_ARRAY;
+    out->dtype = part->index == s->kinds->field_count + COLUMN_KINDS ? MLDF_I32 : MLDF_I64;
+    out->ndim = 1;
+    mldfi_edge_bound(out, 0, NULL);
+    return MLDF_OK;
+}
+
+static uint64_t part_table(const struct schema_field *field, const uint8_t *record) {
+    (void)field;
+    return (uint64_t)mldfi_load_u32(record + PARTS_COUNT) * ENTRY_BYTES;
+}
+
+static mldf_status part_entry(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
+                              uint64_t payload_bytes, const uint8_t *table, uint64_t *at, struct part_place *out,
+                              bool *null, mldf_error *err) {
+    uint64_t parts = mldfi_load_u32(record + PARTS_COUNT);
+    struct parts_entry e;
+    for (; *at < parts; ++*at) {
+        if (mldfi_load_u16(table + *at * ENTRY_BYTES) != part->index)
+            continue;
+        mldf_status status = mldfi_parts_entry(field->state, table, parts, payload_bytes, *at, &e, err);
+        if (status < 0)
+            return status;
+        ++*at;
+        *null = e.null;
+        out->offset = e.offset;
+        out->bytes = e.bytes;
+        out->record_bytes = e.of->info.record_bytes;
+        memcpy(out->record, e.record, sizeof e.record);
+        return MLDF_OK;
+    }
+    return MLDF_END;
+}
+
+static mldf_status part_column(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
+                               uint64_t payload_bytes, const uint8_t *table, mldf_buffer *out, mldf_error *err) {
+    const struct multimodal_state *s = field->state;
+    uint64_t parts = mldfi_load_u32(record + PARTS_COUNT);
+    size_t column = part->index - s->kinds->field_count;
+    mldf_status status = MLDF_OK;
+    for (uint64_t i = 0; i < parts && status == MLDF_OK; i++) {
+        struct parts_entry e;
+        status = mldfi_parts_entry(s, table, parts, payload_bytes, i, &e, err);
+        if (status < 0)
+            break;
+        int32_t kind = e.null ? -1 : e.kind;
+        int64_t number = column == COLUMN_GROUPS   ? (int64_t)e.group
+                         : column == COLUMN_BEGINS ? e.begin
+                                                   : (int64_t)mldfi_parts_length(&e);
+        status = column == COLUMN_KINDS ? mldf_buffer_append(out, &kind, sizeof kind, err)
+                                        : mldf_buffer_append(out, &number, sizeof number, err);
+    }
+    return status;
+}
+
 /* ---- As text --------------------------------------------------------------------------------------------------------------------- */
 
 static mldf_status part_json(const struct multimodal_state *s, const mldf_value *value, uint64_t index, bool full,
@@ -257,7 +340,10 @@ static mldf_status part_json(const struct multimodal_state *s, const mldf_value 
     else if (status == MLDF_OK) {
         size_t before = out->size;
         status = mldfi_buffer_append_text(out, ",\"value\":", err);
-        if (status == MLDF_OK && e.of->type->value_json)
+        if (status == MLDF_OK && e.of->info.type_id == MLDF_JSON &&
+            mldfi_json_validate(part.data, part.bytes, NULL) == MLDF_OK)
+            shown = mldf_buffer_append(out, part.data, (size_t)part.bytes, err);
+        else if (status == MLDF_OK && e.of->type->value_json)
             shown = e.of->type->value_json(e.of, &part, full, out, err);
         if (status == MLDF_OK && shown < 0)
             status = shown;
@@ -279,14 +365,13 @@ static mldf_status value_json(const struct schema_field *field, const mldf_value
     uint64_t parts = mldfi_load_u32(record + PARTS_COUNT);
     mldf_status status = mldfi_parts_check_record(s, record, value->bytes, err);
     if (status == MLDF_OK)
-        status = mldfi_buffer_printf(out, err,
-                                     "{\"bytes\":%" PRIu64 ",\"tokens\":%" PRIu32 ",\"images\":%" PRIu32
-                                     ",\"pixels\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"milliseconds\":%" PRIu64
-                                     ",\"parts\":[",
-                                     value->bytes, mldfi_load_u32(record + PARTS_TOKENS),
-                                     mldfi_load_u32(record + PARTS_IMAGES), mldfi_load_u64(record + PARTS_PIXELS),
-                                     mldfi_load_u64(record + PARTS_SAMPLES),
-                                     mldfi_load_u64(record + PARTS_MILLISECONDS));
+        status = mldfi_buffer_printf(
+            out, err,
+            "{\"bytes\":%" PRIu64 ",\"tokens\":%" PRIu32 ",\"images\":%" PRIu32 ",\"pixels\":%" PRIu64
+            ",\"samples\":%" PRIu64 ",\"milliseconds\":%" PRIu64 ",\"parts\":[",
+            value->bytes, mldfi_load_u32(record + PARTS_TOKENS), mldfi_load_u32(record + PARTS_IMAGES),
+            mldfi_load_u64(record + PARTS_PIXELS), mldfi_load_u64(record + PARTS_SAMPLES),
+            mldfi_load_u64(record + PARTS_MILLISECONDS));
     for (uint64_t i = 0; i < parts && status == MLDF_OK; i++)
         status = part_json(s, value, i, full, out, err);
     return status < 0 ? status : mldfi_buffer_append_text(out, "]}", err);
@@ -320,6 +405,11 @@ const struct field_type mldfi_type_multimodal = {
     .argument_names = argument_names,
     .canonical = canonical,
     .check_deep = check_deep,
+    .part = part,
+    .part_edge = part_edge,
+    .part_table = part_table,
+    .part_entry = part_entry,
+    .part_column = part_column,
     .value_json = value_json,
     .same = same,
     .letter = 'm',
