@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from typing import Any, ClassVar, NamedTuple
 
@@ -125,7 +125,7 @@ def multimodal_converter(info: FieldInfo, converter: Callable[[FieldInfo], Calla
     """What makes a field's values ready; converter does it for the kinds."""
     kinds = kinds_of(info)
     numbers = {role: i for i, role in enumerate(kinds)}
-    makers = {role: converter(kind) for role, kind in kinds.items()}
+    makers = {role: converter(replace(kind, name=f"{info.name}.{role}")) for role, kind in kinds.items()}
     arguments = json.dumps(info.arguments)
 
     def one(number: int, value: Any) -> tuple[int, int, int, Any]:

@@ -225,6 +225,8 @@ struct field_type {
     /* The record says what a value is, whatever the field's arguments: fields of one family match each other, and its media decode and encode
      * their values. NONE: dtype and shape must match. */
     media_family self_describing;
+    /* value_json has more to say than a payload's hash when it is given a value of 0 bytes: what the record says. */
+    bool describes_records;
     /* A value is read by the field's arguments: fields of several files match if these are equal. */
     bool by_arguments;
     /* NULL: values are not made from files, but by the caller. */

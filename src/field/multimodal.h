@@ -70,6 +70,8 @@ mldf_status mldfi_parts_add(struct parts_totals *totals, const struct parts_entr
 /* Every entry, every part by its own type, to its end; and the totals. */
 mldf_status mldfi_parts_check_deep(const struct multimodal_state *s, const uint8_t *record, const void *payload,
                                    uint64_t payload_bytes, mldf_error *err);
+/* An error of a part's own type: the byte and the field are those of the sample, which others know. */
+void mldfi_parts_unplace(mldf_error *err);
 /* How long a part is: tokens, bytes of text, elements along the first dimension, frames, samples; 1 for what has no length. */
 uint64_t mldfi_parts_length(const struct parts_entry *part);
 /* A part that its own type shows no better: a number, text, JSON, an array's dtype and shape, bytes. Long text is cut unless `full`. */

@@ -160,23 +160,22 @@ static mldf_status encode_part(const struct schema_field *of, struct media_kit *
     return MLDF_OK;
 }
 
-static mldf_status add_part(const struct multimodal_state *s, struct media_kit *kit, const mldf_sample_part *part, size_t kind,
-                            uint64_t index, mldf_buffer *aside, struct parts_totals *totals, mldf_buffer *out,
-                            mldf_error *err) {
+static mldf_status add_part(const struct multimodal_state *s, struct media_kit *kit, const mldf_sample_part *part,
+                            size_t kind, uint64_t index, mldf_buffer *aside, struct parts_totals *totals,
+                            mldf_buffer *out, mldf_error *err) {
     struct parts_entry e = {.kind = (uint16_t)kind, .of = &s->kinds->fields[kind]};
     const void *data;
     uint8_t *at;
     e.null = part->value.kind == MLDF_KIND_NULL;
-    mldf_status status =
-        e.null ? MLDF_OK : encode_part(e.of, kit, &part->value, e.record, aside, &data, &e.bytes, err);
+    mldf_status status = e.null ? MLDF_OK : encode_part(e.of, kit, &part->value, e.record, aside, &data, &e.bytes, err);
     if (status < 0)
         return status;
     if (!e.null && mldfi_field_has_payload(e.of)) {
         bool view = e.of->layout.viewable && (!e.of->type->is_viewable || e.of->type->is_viewable(e.record));
         size_t pad = (size_t)mldfi_align_up(out->size, view ? PARTS_ALIGN : 8) - out->size;
         if ((e.of->info.flags & MLDF_FIELD_SIZE32) && e.bytes > UINT32_MAX)
-            return mldfi_fail(err, MLDF_E_RANGE, "%" PRIu64 " bytes; payloads of %s must be smaller than 4 GiB", e.bytes,
-                              e.of->info.type_name);
+            return mldfi_fail(err, MLDF_E_RANGE, "%" PRIu64 " bytes; payloads of %s must be smaller than 4 GiB",
+                              e.bytes, e.of->info.type_name);
         if (e.bytes) {
             status = mldfi_buffer_extend(out, pad + (size_t)e.bytes, &at, err);
             if (status < 0)
@@ -218,8 +217,8 @@ static mldf_status encode_with(const struct multimodal_state *s, struct media_ki
                                uint8_t *record, mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes,
                                mldf_error *err) {
     struct parts_totals totals = {0};
-    mldf_status status = value->kind == MLDF_KIND_BYTES ? mldfi_check_data(value, err)
-                                                        : mldfi_wrong_kind(value, "a list of parts", err);
+    mldf_status status =
+        value->kind == MLDF_KIND_BYTES ? mldfi_check_data(value, err) : mldfi_wrong_kind(value, "a list of parts", err);
     if (status < 0)
         return status;
     const uint8_t *data = value->data;

@@ -116,14 +116,13 @@ mldf_status mldfi_parts_add(struct parts_totals *totals, const struct parts_entr
     case MLDF_AUDIO_WAVEFORM:
     case MLDF_AUDIO_COMPRESSED:
         totals->samples = sum(totals->samples, mldfi_load_u64(r + AUDIO_SAMPLES));
-        totals->milliseconds =
-            sum(totals->milliseconds,
-                milliseconds(mldfi_load_u64(r + AUDIO_SAMPLES), 1, mldfi_load_u32(r + AUDIO_RATE)));
+        totals->milliseconds = sum(totals->milliseconds,
+                                   milliseconds(mldfi_load_u64(r + AUDIO_SAMPLES), 1, mldfi_load_u32(r + AUDIO_RATE)));
         return MLDF_OK;
     case MLDF_VIDEO_FRAMES:
-        totals->milliseconds = sum(totals->milliseconds,
-                                   milliseconds(mldfi_load_u32(r + FRAMES_COUNT), mldfi_load_u32(r + FRAMES_FPS_DEN),
-                                                mldfi_load_u32(r + FRAMES_FPS_NUM)));
+        totals->milliseconds =
+            sum(totals->milliseconds, milliseconds(mldfi_load_u32(r + FRAMES_COUNT), mldfi_load_u32(r + FRAMES_FPS_DEN),
+                                                   mldfi_load_u32(r + FRAMES_FPS_NUM)));
         return MLDF_OK;
     case MLDF_VIDEO_COMPRESSED:
         totals->milliseconds = sum(totals->milliseconds, mldfi_load_u64(r + VIDEO_DURATION) / 1000);
@@ -138,6 +137,13 @@ mldf_status mldfi_parts_add(struct parts_totals *totals, const struct parts_entr
         return mldfi_fail(err, MLDF_E_RANGE, "the parts have %" PRIu64 " tokens; a sample has less than 2^32", tokens);
     totals->tokens = (uint32_t)tokens;
     return MLDF_OK;
+}
+
+void mldfi_parts_unplace(mldf_error *err) {
+    if (!err)
+        return;
+    err->offset = MLDF_NONE;
+    err->field[0] = 0;
 }
 
 /* ---- Deep checks ----------------------------------------------------------------------------------------------------------------- */
@@ -156,8 +162,7 @@ static mldf_status check_part(const struct parts_entry *e, struct media_kit *kit
     mldf_buffer_free(&scratch);
     if (status >= 0)
         return MLDF_OK;
-    if (err)
-        err->offset = MLDF_NONE;
+    mldfi_parts_unplace(err);
     mldfi_error_prefix(err, "part %" PRIu64 " (%s)", index, e->of->name);
     return status;
 }
@@ -354,7 +359,8 @@ mldf_status mldf_parts_get(const mldf_schema *schema, size_t field, const mldf_v
     if (status < 0)
         return status;
     const uint8_t *at = (const uint8_t *)value->data + index * ENTRY_BYTES + ENTRY_RECORD;
-    *out = (mldf_sample_part){.role = e.of->name, .group = e.group, .begin = e.begin, .value = {.kind = MLDF_KIND_NULL}};
+    *out =
+        (mldf_sample_part){.role = e.of->name, .group = e.group, .begin = e.begin, .value = {.kind = MLDF_KIND_NULL}};
     if (kind)
         *kind = e.kind;
     if (e.null)
@@ -368,8 +374,7 @@ mldf_status mldf_parts_get(const mldf_schema *schema, size_t field, const mldf_v
         out->value.record_bytes = e.of->info.record_bytes;
         return MLDF_OK;
     }
-    if (err)
-        err->offset = MLDF_NONE;
+    mldfi_parts_unplace(err);
     mldfi_error_prefix(err, "part %" PRIu64 " (%s)", index, e.of->name);
     return status;
 }

@@ -9,6 +9,7 @@
 
 #include "field/edge.h"
 #include "field/multimodal.h"
+#include "field/tokens.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
@@ -67,6 +68,9 @@ static mldf_status take_type(const struct json *json, uint32_t at, size_t number
                           "parts[%zu], role %s: a part cannot be of type \"%.*s\"; numbers, bytes, arrays, JSON, "
                           "images, audio, video and text can",
                           number, out->role, (int)(node->text_bytes < 64 ? node->text_bytes : 64), node->text);
+    if (mldfi_is_tokens(out->type_id) && (arguments == UINT32_MAX || json->nodes[arguments].count == 0))
+        return mldfi_fail(err, MLDF_E_SCHEMA, "parts[%zu], role %s: tokens need a vocabulary or a dtype", number,
+                          out->role);
     if (arguments != UINT32_MAX && json->nodes[arguments].kind != MLDFI_JSON_OBJECT)
         return mldfi_fail(err, MLDF_E_SCHEMA, "parts[%zu], role %s: \"arguments\" is not an object", number, out->role);
     mldf_status status = arguments == UINT32_MAX ? mldfi_buffer_append_text(&out->arguments, "{}", err)
@@ -362,19 +366,22 @@ static mldf_status value_json(const struct schema_field *field, const mldf_value
     const uint8_t *record = value->record;
     if (!record || value->record_bytes != PARTS_RECORD)
         return MLDF_END;
-    uint64_t parts = mldfi_load_u32(record + PARTS_COUNT);
-    mldf_status status = mldfi_parts_check_record(s, record, value->bytes, err);
+    bool table = value->data && value->bytes; /* otherwise what the record says */
+    uint64_t parts = table ? mldfi_load_u32(record + PARTS_COUNT) : 0;
+    mldf_status status = table ? mldfi_parts_check_record(s, record, value->bytes, err) : MLDF_OK;
     if (status == MLDF_OK)
         status = mldfi_buffer_printf(
             out, err,
-            "{\"bytes\":%" PRIu64 ",\"tokens\":%" PRIu32 ",\"images\":%" PRIu32 ",\"pixels\":%" PRIu64
-            ",\"samples\":%" PRIu64 ",\"milliseconds\":%" PRIu64 ",\"parts\":[",
-            value->bytes, mldfi_load_u32(record + PARTS_TOKENS), mldfi_load_u32(record + PARTS_IMAGES),
-            mldfi_load_u64(record + PARTS_PIXELS), mldfi_load_u64(record + PARTS_SAMPLES),
-            mldfi_load_u64(record + PARTS_MILLISECONDS));
+            "{\"bytes\":%" PRIu64 ",\"count\":%" PRIu32 ",\"tokens\":%" PRIu32 ",\"images\":%" PRIu32
+            ",\"pixels\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"milliseconds\":%" PRIu64,
+            value->bytes, mldfi_load_u32(record + PARTS_COUNT), mldfi_load_u32(record + PARTS_TOKENS),
+            mldfi_load_u32(record + PARTS_IMAGES), mldfi_load_u64(record + PARTS_PIXELS),
+            mldfi_load_u64(record + PARTS_SAMPLES), mldfi_load_u64(record + PARTS_MILLISECONDS));
+    if (status == MLDF_OK && table)
+        status = mldfi_buffer_append_text(out, ",\"parts\":[", err);
     for (uint64_t i = 0; i < parts && status == MLDF_OK; i++)
         status = part_json(s, value, i, full, out, err);
-    return status < 0 ? status : mldfi_buffer_append_text(out, "]}", err);
+    return status < 0 ? status : mldfi_buffer_append_text(out, table ? "]}" : "}", err);
 }
 
 static bool same(const mldf_value *a, const mldf_value *b) {
@@ -402,6 +409,7 @@ const struct field_type mldfi_type_multimodal = {
     .observe = observe,
     .never_compressed = true,
     .by_arguments = true,
+    .describes_records = true,
     .argument_names = argument_names,
     .canonical = canonical,
     .check_deep = check_deep,

@@ -65,13 +65,14 @@ mldf_status mldfi_lift_entries(struct builder *b, size_t chain, mldf_error *err)
 
 mldf_status mldfi_finish_entries(struct builder *b, size_t chain, mldf_error *err) {
     struct chain *c = &b->graph->chains[chain];
-    if (!mldfi_is_all(c))
+    bool column = mldfi_is_tabled(c) && c->part->column && c->output.collate == COLLATE_FIXED;
+    if (!mldfi_is_all(c) && !column)
         return MLDF_OK;
     for (size_t i = 0; i < c->op_count; i++)
         if (c->ops[i].out.clips > 1 || (c->ops[i].out.timed && c->ops[i].type->flags & OP_TIME))
             return mldfi_check_single(b, chain, err);
     bool open = !c->lifted;
-    mldf_status status = mldfi_lift_entries(b, chain, err);
+    mldf_status status = column ? MLDF_OK : mldfi_lift_entries(b, chain, err);
     if (status < 0 || !open)
         return status;
     c->output.collate = COLLATE_RAGGED;

@@ -192,8 +192,10 @@ mldf_status mldfi_part_fetch(const struct run *r, struct side *side, size_t chai
         if (status < 0 || stored.kind == MLDF_KIND_NULL)
             return status;
         status = mldfi_field_decode(kind, m->place.record, 0, stored.data, stored.bytes, 0, &m->made, out, err);
-        if (status < 0 && err)
+        if (status < 0 && err) {
             err->offset = MLDF_NONE;
+            err->field[0] = 0;
+        }
         r->worker->bytes += stored.bytes;
         return status;
     }
