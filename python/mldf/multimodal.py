@@ -8,6 +8,9 @@
 >>> doc = mldf.open(path)[0].doc
 >>> [part.role for part in doc], doc[0].value, doc[1].value.shape
 (['text', 'image', 'text'], 'a cat:', (8, 6, 3))
+
+nullable  a sample may lack the whole list
+compress  without effect: parts stay as they are, so that each can be read alone
 """
 
 from __future__ import annotations
