@@ -100,7 +100,7 @@ abi: ## tools/libmldf.abi, with which make lint compares the headers, from the h
 operations: dev ## docs/operations.md from the library's own list
 	@build/dev/tests/unit_pipeline_test_operations --write docs/operations.md
 
-.PHONY: asan asan-python tsan valgrind coverage
+.PHONY: asan asan-python tsan valgrind neon coverage
 asan: setup ## the C tests under the address and undefined-behaviour sanitizers
 	@cmake --preset asan >/dev/null || cmake --preset asan
 	@cmake --build --preset asan -j $(JOBS)
@@ -119,6 +119,10 @@ tsan: setup ## the C tests under the thread sanitizer
 valgrind: dev ## C tests of reading and writing under memcheck: memory that nobody has written
 	@tools/setup.sh valgrind
 	@JOBS=$(JOBS) tools/valgrind.sh build/dev $(VALGRIND_ARGS)
+
+neon: ## the tests of the kernels compiled for aarch64, run by an emulator
+	@tools/setup.sh neon
+	@tools/neon.sh
 
 coverage: setup ## which lines of src/ and cli/ the C tests reach
 	@cmake --preset coverage >/dev/null || cmake --preset coverage

@@ -35,9 +35,17 @@ static const struct option_spec *find_in(const struct option_spec *list, const c
     return NULL;
 }
 
+/* A tar archive is never encrypted. */
+static bool has_common(const struct command *command, const struct option_spec *spec) {
+    return command != &command_tar_to_tbl ||
+           (strcmp(spec->name, "key") != 0 && strcmp(spec->name, "passphrase-file") != 0);
+}
+
 static const struct option_spec *find_spec(const struct invocation *v, const char *name, size_t bytes, char letter) {
     const struct option_spec *spec = find_in(v->command->options, name, bytes, letter);
-    return spec ? spec : find_in(common_options, name, bytes, letter);
+    if (!spec && (spec = find_in(common_options, name, bytes, letter)) != NULL && !has_common(v->command, spec))
+        spec = NULL;
+    return spec;
 }
 
 /* ---- Suggestions --------------------------------------------------------------------------------------------------- */
@@ -124,6 +132,10 @@ static const struct {
     {"size", "max-resolution", "--max-resolution N (the longer side)"},
     {"max-size", "max-resolution", "--max-resolution N"},
     {"image-size", "max-resolution", "--max-resolution N (the longer side)"},
+    {"resize", "pipeline", "-p 'image: resize([H, W])'"},
+    {"size", "pipeline", "-p 'image: resize([H, W])'"},
+    {"image-size", "pipeline", "-p 'image: resize([H, W])'"},
+    {"crop", "pipeline", "-p 'image: random_resized_crop(224)'"},
     {"transform", "pipeline", "-p"},
     {"transforms", "pipeline", "-p"},
 };
@@ -150,7 +162,8 @@ static int unknown_option(const struct invocation *v, const char *name, size_t b
         if (o->name)
             names[count++] = o->name;
     for (const struct option_spec *o = common_options; !is_end(o) && count < 96; o++)
-        names[count++] = o->name;
+        if (has_common(v->command, o))
+            names[count++] = o->name;
     const char *near = nearest(word, names, count);
     if (near)
         return usage_error(v, "no option is named --%s: did you mean --%s?", word, near);
@@ -312,7 +325,8 @@ void options_help(const struct command *command) {
     for (const struct option_spec *o = command->options; !is_end(o); o++)
         help_spec(o);
     for (const struct option_spec *o = common_options; !is_end(o); o++)
-        help_spec(o);
+        if (has_common(command, o))
+            help_spec(o);
     help_option("-q", "no progress, and no messages but errors");
     help_option("-v", "say more");
     help_option("--help", "this text");

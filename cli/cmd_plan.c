@@ -11,7 +11,8 @@ static const struct option_spec options[] = {
     {0, "payload-bytes", "FIELD=N", "every payload of FIELD has N bytes; may be repeated"},
     {0, "page-size", "N", "a power of two from 4096 to 2G; K, M and G may follow (default: automatic)"},
     {0, "no-checksums", NULL, "without checksums"},
-    {0, "to", "mldf|1.0|tbl", "the layout to plan: this format (default), its 1.0 draft, or TBL version 2"},
+    {0, "to", "mldf|1.0|tbl|beton",
+     "the layout to plan: this format (default), its 1.0 draft, TBL version 2, or FFCV's"},
     {0, NULL, NULL, NULL},
 };
 

@@ -6,7 +6,7 @@
 
 static const struct option_spec options[] = {
     {'o', "output", "OUT", NULL},
-    {'o', NULL, "OUT", "write every sample that is whole to OUT (default: mend FILE in place)"},
+    {'o', NULL, "OUT", "write every sample that is whole to OUT (default: repair FILE in place)"},
     {'f', "force", NULL, NULL},
     {'f', NULL, NULL, "replace an existing OUT"},
     {'j', "workers", "N", "threads; by default the CPUs this process may use, 0: one thread"},
@@ -102,7 +102,7 @@ static int run(struct invocation *v) {
     if (out && strcmp(out, "-") == 0)
         return usage_error(v, "-o -: repair writes a file, not a stream");
     if (check_no_stdin(v, 0, 1) != EXIT_FINE ||
-        report_foreign(v, path, NULL, "only MLDF files are mended; convert --on-error=skip saves what is whole") !=
+        report_foreign(v, path, NULL, "repair works on MLDF files; convert --on-error=skip saves what is whole") !=
             EXIT_FINE)
         return EXIT_USAGE;
     if (check_out_is_no_option(v, out) != EXIT_FINE)
@@ -140,12 +140,14 @@ const struct command command_repair = {
     "FILE [-o OUT]",
     "save what can be saved of a damaged file",
     "Without -o, in place and under the file's lock: puts back a torn header or a lost footer, and cuts off what an\n"
-    "interrupted append left. No sample is ever dropped that way. Then the file is verified, and what cannot be mended in\n"
+    "interrupted append left. No sample is ever dropped that way. Then the file is verified, and what cannot be repaired in\n"
     "place is listed; exit status 1 when there is any.\n"
     "\n"
     "With -o, every sample that is whole goes into a new file: its values are there, have their checksums and decode, and\n"
     "its key is whole. The others are listed, each with what is wrong with it, and the last line says what else is lost.\n"
-    "Exit status 1 when anything was lost, or saved unchecked because checksums were damaged too.\n"
+    "Of a file that was cut before its rows, images, arrays of a fixed shape and compressed values are found by their own\n"
+    "bytes; fields that are stored in rows (numbers, labels) are lost. Exit status 1 when anything was lost, or saved\n"
+    "unchecked because checksums were damaged too.\n"
     "\n"
     "With --json, one object: written, skipped (source, sample, message), warnings, lost, losses{}, problems, bytes,\n"
     "seconds, changed, unchecked, action.",

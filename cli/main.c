@@ -57,7 +57,8 @@ static int unknown_command(const char *name) {
                     name);
         return EXIT_USAGE;
     }
-    const char *near = nearest(name, names, count);
+    const char *near =
+        strcmp(name, "version") == 0 || strcmp(name, "features") == 0 ? "--version" : nearest(name, names, count);
     fprintf(stderr, "mldf: no command is named '%s'", name);
     if (near)
         fprintf(stderr, ": did you mean '%s'?\n", near);

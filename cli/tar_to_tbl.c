@@ -68,7 +68,6 @@ static int run(struct invocation *v) {
     converting.format = option_given(v, "v1") ? "tbl1" : "tbl2";
     converting.drop_fields = true;
     converting.lz4 = option_given(v, "lz4");
-    converting.source_secret = v->secret;
     converting.skip = pack_report_skip;
     converting.skip_user = &report;
     pack_report_begin(&report, v);

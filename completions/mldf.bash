@@ -34,7 +34,35 @@ _mldf_options() { # command
             "--threads --in-flight --backend --direct --no-prefetch --forget-behind --on-error= --isa --exact --reference" \
             "--codegen --hash --explain"
         ;;
-    tar_to_tbl) echo "$common --v1 --v2 --lz4 --dataset-version --created -f -j --workers" ;;
+    tar_to_tbl) echo "--help --json --max-decoded --max-unpacked -q -v --v1 --v2 --lz4 --dataset-version --created -f -j --workers" ;;
+    esac
+}
+
+_mldf_values() { # command option: the words that it takes
+    case $1:$2 in
+    bench:--on-error) echo "stop skip substitute" ;;
+    *:--on-error) echo "stop skip" ;;
+    *:--order) echo "sequential random quasi-random" ;;
+    *:--backend) echo "map read" ;;
+    pack:--format) echo "csv tsv jsonl tar text" ;;
+    append:--format) echo "csv tsv jsonl tar" ;;
+    *:--format) echo "csv tsv jsonl" ;;
+    pack:--layout | append:--layout) echo "auto classes flat" ;;
+    convert:--encode) echo "fast-jpeg jpeg-original" ;;
+    *:--encode) echo "keep jpeg raw smart proportion yuv420 fast-jpeg flac opus pcm" ;;
+    *:--last) echo "keep drop pad" ;;
+    *:--codegen) echo "auto off wait" ;;
+    *:--isa) echo "portable sse4 avx2 avx512 neon" ;;
+    *:--algorithm) echo "best-fit next-fit concat" ;;
+    *:--long) echo "cut truncate drop" ;;
+    *:--from) echo "nanogpt olmo datatrove" ;;
+    *:--dtype) echo "u8 u16 u32 u64" ;;
+    *:--eos-at) echo "start end" ;;
+    *:--orientation) echo "record apply" ;;
+    *:--icc) echo "keep card drop" ;;
+    *:--utf8) echo "refuse replace" ;;
+    plan:--to) echo "mldf 1.0 tbl beton" ;;
+    *:--to) echo "mldf tbl tbl1 tbl2 beton tar tar.gz tar.zst megatron nanogpt" ;;
     esac
 }
 
@@ -58,70 +86,16 @@ _mldf() {
     elif [[ $previous == = ]]; then
         previous=${COMP_WORDS[COMP_CWORD - 2]}
     fi
+    local values
+    values=$(_mldf_values "$command" "$previous")
+    if [[ -n $values ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
+        return
+    fi
     case $previous in
-    --on-error)
-        [[ $command == bench ]] && word="substitute" || word=""
-        mapfile -t COMPREPLY < <(compgen -W "stop skip $word" -- "$current")
-        return
-        ;;
-    --order)
-        mapfile -t COMPREPLY < <(compgen -W "sequential random quasi-random" -- "$current")
-        return
-        ;;
-    --backend)
-        mapfile -t COMPREPLY < <(compgen -W "map read" -- "$current")
-        return
-        ;;
-    --format)
-        mapfile -t COMPREPLY < <(compgen -W "csv tsv jsonl" -- "$current")
-        return
-        ;;
-    --layout)
-        mapfile -t COMPREPLY < <(compgen -W "auto classes flat" -- "$current")
-        return
-        ;;
-    --encode)
-        mapfile -t COMPREPLY < <(compgen -W "keep jpeg raw smart proportion yuv420 fast-jpeg" -- "$current")
-        return
-        ;;
-    --last)
-        mapfile -t COMPREPLY < <(compgen -W "keep drop pad" -- "$current")
-        return
-        ;;
-    --codegen)
-        mapfile -t COMPREPLY < <(compgen -W "auto off wait" -- "$current")
-        return
-        ;;
-    --isa)
-        mapfile -t COMPREPLY < <(compgen -W "portable sse4 avx2 avx512 neon" -- "$current")
-        return
-        ;;
-    --algorithm)
-        mapfile -t COMPREPLY < <(compgen -W "best-fit next-fit concat" -- "$current")
-        return
-        ;;
-    --long)
-        mapfile -t COMPREPLY < <(compgen -W "cut truncate drop" -- "$current")
-        return
-        ;;
-    --from)
-        mapfile -t COMPREPLY < <(compgen -W "megatron llmc nanogpt olmo datatrove" -- "$current")
-        return
-        ;;
-    --orientation)
-        mapfile -t COMPREPLY < <(compgen -W "record apply" -- "$current")
-        return
-        ;;
-    --icc)
-        mapfile -t COMPREPLY < <(compgen -W "keep card drop" -- "$current")
-        return
-        ;;
-    --to)
-        mapfile -t COMPREPLY < <(compgen -W "mldf tbl tbl1 tbl2 beton tar tar.gz tar.zst" -- "$current")
-        return
-        ;;
     -n | -j | --workers | --range | --samples | --keys | --page-size | --fields | --raw | --compress | --payload-bytes | \
-        --key-column | --max | --dataset-version | --created | --count | --bytes | --fractions | --names | --by | --seed | --where | --column)
+        --key-column | --max | --dataset-version | --created | --count | --bytes | --fractions | --names | --by | --seed | --where | --column | --eos | --bos | --vocabulary | --length | --align | --text | --view | -p | --pipeline | \
+        --delimiter | --quality | --rate | --bitrate | --epochs | --batch-size | --threads | --max-decoded | --max-unpacked)
         return
         ;;
     esac

@@ -82,7 +82,8 @@ typedef struct mldf_plan_options {
     uint64_t page_size; /* 0: automatic */
     bool no_checksums;
     const uint64_t *payload_bytes; /* for each field, bytes of every value, or MLDF_NONE; NULL: none known */
-    /* NULL or "mldf": as this library writes. "1.0": the layout of the draft, rows before data. "tbl": TBL version 2. */
+    /* NULL or "mldf": as this library writes. "1.0": the layout of the draft, rows before data. "tbl": TBL version 2.
+     * "beton": FFCV's. In the last two payload_bytes are those of values as that format stores them. */
     const char *layout;
     /* Out, NULL or MLDF_PLAN_REGIONS of them: how many bytes each region has, known or MLDF_NONE, also where its place is not known. */
     uint64_t *region_bytes;

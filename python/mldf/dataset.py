@@ -140,7 +140,8 @@ def open(
             raise IoError(
                 f"{name} is a folder, not a file: mldf.pack makes a dataset of images; a glob opens files in it"
             )
-    files = Files([os.path.abspath(p) for p in names], options, fields)
+    # An address (s3://...) stays as it is: the library says what to do about it.
+    files = Files([p if "://" in p else os.path.abspath(p) for p in names], options, fields)
     return Dataset(View(files, fields, decode, channels, orient), None)
 
 

@@ -45,9 +45,9 @@ class Multimodal(Field):
     parts  role → field: the kinds that parts may be of. 1 to 32; numbers, bytes, arrays, JSON, images, audio, video,
            text and tokens
 
-    A Writer takes a list of :class:`SamplePart`, of tuples (role, value) or (role, value, group, begin), or of dicts with one
-    role; a value is what a field of that kind takes, and None is a part that is missing. Reading gives a list of SamplePart.
-    A loader's pipelines name parts: ``doc.image`` is all images of all samples one after the other, with
+    A Writer takes a list of :class:`SamplePart`, of tuples (role, value) or (role, value, group, begin), or of dicts
+    with one role; a value is what a field of that kind takes, and None is a part that is missing. Reading gives a list
+    of SamplePart. A loader's pipelines name parts: ``doc.image`` is all images of all samples one after the other, with
     ``doc.image_offset``; ``doc.image[0]`` the first of each sample. docs/guides/multimodal.md has more.
 
     >>> from mldf import Image, Text
@@ -67,7 +67,7 @@ class Multimodal(Field):
         for role, kind in self.parts.items():
             if not isinstance(kind, Field):
                 raise SchemaError(
-                    f"Multimodal: role {role!r} is a {type(kind).__name__}, not a field such as mldf.Image()"
+                    f"Multimodal: role {role!r} is a {type(kind).__name__}, not a field like mldf.Image()"
                 )
             if kind.nullable or kind.compress:
                 raise SchemaError(
@@ -138,7 +138,7 @@ def multimodal_converter(info: FieldInfo, converter: Callable[[FieldInfo], Calla
             raise ArgumentError(f"field {info.name!r}, part {number}: no role {part.role!r}{hint}", field=info.name)
         if not 0 <= int(part.group) < 2**32 or not -(2**63) <= int(part.begin) < 2**63:
             raise RangeError(
-                f"field {info.name!r}, part {number}: group {part.group} is below 2**32, begin {part.begin} below 2**63",
+                f"field {info.name!r}, part {number}: group {part.group} or begin {part.begin} is out of range",
                 field=info.name,
             )
         try:

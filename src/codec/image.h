@@ -71,6 +71,9 @@ const struct image_codec *mldfi_image_codec(mldf_image_mode mode);
 /* Needs a mode that has a codec. */
 const struct image_codec *mldfi_image_detect(const uint8_t *data, size_t bytes);
 
+/* image_length.c: bytes of the image file that `data` begins with; 0: these bytes hold no whole image, or one that does not say where it ends. */
+uint64_t mldfi_image_length(const uint8_t *data, size_t bytes);
+
 /* Options with defaults filled in, or MLDF_E_ARGUMENT. */
 mldf_status mldfi_image_options(const mldf_image_options *given, mldf_image_options *out, mldf_error *err);
 /* From info and options: region, orientation, sink; all but the pixels. Checks the limits. */

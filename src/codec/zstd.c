@@ -256,6 +256,13 @@ void mldfi_zstd_decompressor_free(struct zstd_decompressor *decompressor) {
     free(decompressor);
 }
 
+size_t mldfi_zstd_frame_bytes(const void *data, size_t bytes) {
+    if (bytes < 4 || mldfi_load_u32(data) != ZSTD_MAGICNUMBER)
+        return 0;
+    size_t length = ZSTD_findFrameCompressedSize(data, bytes);
+    return ZSTD_isError(length) ? 0 : length;
+}
+
 /* What the frame says of itself, before anything is decoded: exactly one frame, of the announced size. */
 static mldf_status check_frame(const struct zstd_dictionary *dictionary, const void *frame, size_t frame_bytes,
                                size_t raw_bytes, mldf_error *err) {

@@ -32,4 +32,6 @@ mldf_status mldfi_zstd_decompressor_new(struct zstd_decompressor **out, mldf_err
 void mldfi_zstd_decompressor_free(struct zstd_decompressor *decompressor);
 mldf_status mldfi_zstd_decompress(struct zstd_decompressor *decompressor, const struct zstd_dictionary *dictionary,
                                   const void *frame, size_t frame_bytes, void *dst, size_t raw_bytes, mldf_error *err);
+/* Bytes of the frame that `data` begins with; 0: it is not a whole one. */
+size_t mldfi_zstd_frame_bytes(const void *data, size_t bytes);
 #endif

@@ -152,4 +152,11 @@ mldf_status mldfi_beton_writer_finish(struct beton_writer *writer, struct beton_
 /* Without a finish before it, nothing is left behind. */
 void mldfi_beton_writer_free(struct beton_writer *writer);
 
+/* Where the writer puts everything when all options->count samples have values of these sizes. MLDF_NONE: not known. */
+struct beton_layout {
+    uint64_t rows_bytes, data_begin, data_end, table_bytes;
+};
+mldf_status mldfi_beton_plan(const struct beton_write_field *fields, size_t field_count, const uint64_t *value_bytes,
+                             const struct beton_write_options *options, struct beton_layout *out, mldf_error *err);
+
 #endif

@@ -288,3 +288,61 @@ mldf_status mldfi_beton_writer_finish(struct beton_writer *w, struct beton_total
         *totals = w->totals;
     return status;
 }
+
+/* ---- Without a file --------------------------------------------------------------------------------------------------------- */
+
+/* The end of `count` blobs of `bytes` each, which never cross the end of a page; *cursor is where the first may begin. */
+static bool place_equal(uint64_t count, uint64_t bytes, uint64_t align, uint64_t page_size, uint64_t *cursor) {
+    uint64_t step = mldfi_align_up(bytes, align), page_end = (*cursor / page_size + 1) * page_size;
+    uint64_t fit = page_end - *cursor < bytes ? 0 : 1 + (page_end - *cursor - bytes) / step;
+    if (fit < count) {
+        uint64_t each = 1 + (page_size - bytes) / step, more = (count - fit - 1) / each, jump;
+        if (!mldfi_mul_u64(more, page_size, &jump) || !mldfi_add_u64(page_end, jump, cursor) || *cursor > INT64_MAX)
+            return false;
+        count -= fit + more * each;
+    }
+    *cursor += (count - 1) * step + bytes;
+    return true;
+}
+
+mldf_status mldfi_beton_plan(const struct beton_write_field *fields, size_t field_count, const uint64_t *value_bytes,
+                             const struct beton_write_options *options, struct beton_layout *out, mldf_error *err) {
+    struct beton_writer w = {.options = *options, .field_count = (uint32_t)field_count};
+    uint64_t at = 0, blobs = 0, rows = 0;
+    bool known = true;
+    mldf_status status = check_options(options, field_count, err);
+    if (status >= 0)
+        status = set_fields(&w, fields, err);
+    for (size_t i = 0; status >= 0 && i < field_count; i++) {
+        const struct beton_input value = {.bytes = value_bytes[i]};
+        if (!w.fields[i].has_blob)
+            continue;
+        blobs++;
+        known = known && value.bytes != MLDF_NONE;
+        if (known)
+            (void)next_blob(&w, at, mldfi_beton_blob_bytes(&w.fields[i], &value), &at);
+        if (at > BETON_PAGE_MAX)
+            status = mldfi_fail(err, MLDF_E_LIMIT, "the sample has more than 2 GiB; FFCV's pages end there");
+    }
+    if (status >= 0 && (!mldfi_mul_u64(options->count, w.row_bytes, &rows) || rows > INT64_MAX))
+        status = mldfi_fail(err, MLDF_E_LIMIT, "%llu samples: their rows would be larger than any file",
+                            ULL(options->count));
+    if (status >= 0) {
+        uint64_t page = options->page_size ? options->page_size : BETON_PAGE_MIN;
+        uint64_t rows_end = BETON_HEADER + (uint64_t)field_count * BETON_DESCRIPTOR + rows;
+        *out = (struct beton_layout){rows, rows_end, rows_end, options->count * blobs * BETON_ENTRY};
+        if (blobs && options->count) {
+            out->data_begin = out->data_end = mldfi_align_up(rows_end, page);
+            while (at > page)
+                page *= 2;
+            if (!known)
+                out->data_end = MLDF_NONE;
+            else if (!place_equal(options->count, at, options->align, page, &out->data_end))
+                status = mldfi_fail(err, MLDF_E_LIMIT, "the file would pass 2^63 bytes");
+        }
+    }
+    free(w.row);
+    free(w.fields);
+    free(w.descriptors);
+    return status;
+}

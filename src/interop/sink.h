@@ -73,6 +73,20 @@ struct sink_options {
 
 mldf_status mldfi_sink_open(struct sample_sink **out, const struct sink_options *options, mldf_error *err);
 
+/* ---- Where a file will have its parts, before it is written ------------------------------------------------------------- */
+
+/* A part of a file: it begins at the next multiple of `align`. bytes MLDF_NONE: not known. */
+struct planned_region {
+    const char *name;
+    uint64_t align, bytes;
+};
+enum { SINK_REGIONS = 8 };
+/* Of a file of options->count samples whose values have these bytes (for each field of the schema, or MLDF_NONE) in that format. */
+mldf_status mldfi_sink_plan_beton(const struct sink_options *options, const uint64_t *value_bytes,
+                                  struct planned_region *out, size_t *count, mldf_error *err);
+mldf_status mldfi_sink_plan_tbl(const struct sink_options *options, const uint64_t *value_bytes,
+                                struct planned_region *out, size_t *count, mldf_error *err);
+
 /* ---- One for each format; used by sink.c ------------------------------------------------------------------------------- */
 
 mldf_status mldfi_sink_open_mldf(struct sample_sink **out, const struct sink_options *options, mldf_error *err);

@@ -293,9 +293,9 @@ static mldf_status choose_fields(struct beton_sink *s, const struct sink_options
     return MLDF_OK;
 }
 
-mldf_status mldfi_sink_open_beton(struct sample_sink **out, const struct sink_options *options, mldf_error *err) {
-    static const char *const held[] = {"beton", NULL};
-    struct beton_write_options writing = BETON_WRITE_OPTIONS_INIT;
+/* The sink without its writer: which fields become what. */
+static mldf_status begin_sink(struct beton_sink **out, const struct sink_options *options, const struct json *json,
+                              uint32_t note, mldf_error *err) {
     size_t count = mldf_schema_field_count(options->schema);
     struct beton_sink *s = mldfi_alloc_zero(1, sizeof *s, err);
     if (!s)
@@ -306,11 +306,23 @@ mldf_status mldfi_sink_open_beton(struct sample_sink **out, const struct sink_op
     s->fields = mldfi_alloc_zero(count + 1, sizeof *s->fields, err);
     s->columns = mldfi_alloc_zero(count + 1, sizeof *s->columns, err);
     s->inputs = mldfi_alloc_zero(count + 1, sizeof *s->inputs, err);
+    mldf_status status =
+        s->from && s->fields && s->columns && s->inputs ? choose_fields(s, options, json, note, err) : MLDF_E_MEMORY;
+    if (status < 0)
+        free_sink(s);
+    else
+        *out = s;
+    return status;
+}
+
+mldf_status mldfi_sink_open_beton(struct sample_sink **out, const struct sink_options *options, mldf_error *err) {
+    static const char *const held[] = {"beton", NULL};
+    struct beton_write_options writing = BETON_WRITE_OPTIONS_INIT;
+    struct beton_sink *s = NULL;
     struct json json = {0};
     bool parsed = options->card && mldfi_json_parse(&json, options->card, options->card_bytes, NULL) == MLDF_OK;
     uint32_t note = parsed ? mldfi_note_find(&json) : UINT32_MAX;
-    mldf_status status =
-        s->from && s->fields && s->columns && s->inputs ? choose_fields(s, options, &json, note, err) : MLDF_E_MEMORY;
+    mldf_status status = begin_sink(&s, options, &json, note, err);
     if (status >= 0) {
         (void)mldfi_note_page_size(&json, note, &writing.page_size);
         if (options->writer->page_size)
@@ -318,15 +330,47 @@ mldf_status mldfi_sink_open_beton(struct sample_sink **out, const struct sink_op
         writing.count = options->count;
         writing.overwrite = options->writer->overwrite;
         status = mldfi_beton_writer_open(&s->writer, options->path, s->fields, s->count, &writing, err);
+        if (status < 0)
+            free_sink(s);
     }
     mldfi_json_free(&json);
-    if (status >= 0)
-        mldfi_sink_warn_card(options, "a .beton file", held);
-    if (status >= 0 && options->keys)
-        mldfi_warn(options->writer->context, "the sample keys are left out: a .beton file has no place for them");
     if (status < 0)
-        free_sink(s);
-    else
-        *out = &s->base;
+        return status;
+    mldfi_sink_warn_card(options, "a .beton file", held);
+    if (options->keys)
+        mldfi_warn(options->writer->context, "the sample keys are left out: a .beton file has no place for them");
+    *out = &s->base;
+    return status;
+}
+
+mldf_status mldfi_sink_plan_beton(const struct sink_options *options, const uint64_t *value_bytes,
+                                  struct planned_region *out, size_t *count, mldf_error *err) {
+    struct beton_write_options writing = BETON_WRITE_OPTIONS_INIT;
+    const struct json json = {0};
+    struct beton_layout layout;
+    struct beton_sink *s;
+    mldf_status status = begin_sink(&s, options, &json, UINT32_MAX, err);
+    if (status < 0)
+        return status;
+    uint64_t *sizes = mldfi_alloc_zero(s->count, sizeof *sizes, err);
+    for (size_t i = 0; sizes && i < s->count; i++)
+        sizes[i] = value_bytes[s->from[i]];
+    writing.count = options->count;
+    writing.page_size = options->writer->page_size;
+    status = sizes ? mldfi_beton_plan(s->fields, s->count, sizes, &writing, &layout, err) : MLDF_E_MEMORY;
+    if (status >= 0) {
+        uint64_t rows_end = BETON_HEADER + s->count * (uint64_t)BETON_DESCRIPTOR + layout.rows_bytes;
+        uint64_t page = writing.page_size ? writing.page_size : BETON_PAGE_MIN;
+        out[(*count)++] = (struct planned_region){"header", 1, BETON_HEADER};
+        out[(*count)++] = (struct planned_region){"descriptors", 1, s->count * (uint64_t)BETON_DESCRIPTOR};
+        out[(*count)++] = (struct planned_region){"metadata", 1, layout.rows_bytes};
+        out[(*count)++] =
+            (struct planned_region){"data", layout.data_begin == rows_end ? 1 : page,
+                                    layout.data_end == MLDF_NONE ? MLDF_NONE : layout.data_end - layout.data_begin};
+        out[(*count)++] =
+            (struct planned_region){"allocation", layout.data_begin == layout.data_end ? 1 : 8, layout.table_bytes};
+    }
+    free(sizes);
+    free_sink(s);
     return status;
 }

@@ -13,6 +13,7 @@
 #include "interop/tbl.h"
 #include "os/file.h"
 #include "util/buffer.h"
+#include "util/bytes.h"
 #include "util/error.h"
 #include "util/json.h"
 
@@ -318,8 +319,8 @@ static mldf_status open_writer(struct tbl_sink *s, const struct sink_options *op
     return mldfi_tbl_writer_open(&s->writer, options->path, &writing, err);
 }
 
-mldf_status mldfi_sink_open_tbl(struct sample_sink **out, const struct sink_options *options, mldf_error *err) {
-    static const char *const held[] = {"created", "dataset_version", "custom_flags", NULL};
+/* The sink without its writer: what becomes of each field. */
+static mldf_status begin_sink(struct tbl_sink **out, const struct sink_options *options, mldf_error *err) {
     struct tbl_sink *s = mldfi_alloc_zero(1, sizeof *s, err);
     if (!s)
         return MLDF_E_MEMORY;
@@ -331,17 +332,61 @@ mldf_status mldfi_sink_open_tbl(struct sample_sink **out, const struct sink_opti
     mldf_status status = s->roles ? choose_images(s, err) : MLDF_E_MEMORY;
     if (status >= 0)
         status = choose_rest(s, options, err);
-    if (status >= 0)
-        s->may_skip = options->drop_fields && images_are_nullable(s);
-    if (status >= 0)
-        status = open_writer(s, options, err);
-    if (status >= 0)
-        mldfi_sink_warn_card(options, "a TBL file", held);
-    if (status >= 0 && options->keys)
-        mldfi_warn(options->writer->context, "the sample keys are left out: a TBL file has no place for them");
     if (status < 0)
         free_sink(s);
     else
-        *out = &s->base;
+        *out = s;
     return status;
+}
+
+mldf_status mldfi_sink_open_tbl(struct sample_sink **out, const struct sink_options *options, mldf_error *err) {
+    static const char *const held[] = {"created", "dataset_version", "custom_flags", NULL};
+    struct tbl_sink *s = NULL;
+    mldf_status status = begin_sink(&s, options, err);
+    if (status < 0)
+        return status;
+    s->may_skip = options->drop_fields && images_are_nullable(s);
+    status = open_writer(s, options, err);
+    if (status < 0) {
+        free_sink(s);
+        return status;
+    }
+    mldfi_sink_warn_card(options, "a TBL file", held);
+    if (options->keys)
+        mldfi_warn(options->writer->context, "the sample keys are left out: a TBL file has no place for them");
+    *out = &s->base;
+    return status;
+}
+
+static uint64_t times(uint64_t count, uint64_t bytes) {
+    uint64_t product;
+    return bytes != MLDF_NONE && mldfi_mul_u64(count, bytes, &product) ? product : MLDF_NONE;
+}
+
+/* How long the JSON of numbers and text will be is not known before. */
+mldf_status mldfi_sink_plan_tbl(const struct sink_options *options, const uint64_t *value_bytes,
+                                struct planned_region *out, size_t *count, mldf_error *err) {
+    uint64_t image = 0, metadata = 0;
+    bool raw = false;
+    struct tbl_sink *s = NULL;
+    mldf_status status = begin_sink(&s, options, err);
+    if (status < 0)
+        return status;
+    for (size_t i = 0; i < s->count; i++) {
+        uint64_t bytes = value_bytes[i], block = bytes == MLDF_NONE ? MLDF_NONE : TBL_BLOCK_HEADER + bytes;
+        if (s->roles[i] == ROLE_IMAGE && image == 0) {
+            image = bytes;
+            raw = mldf_schema_field(s->schema, i)->type_id == MLDF_IMAGE_RAW;
+        }
+        if (s->roles[i] == ROLE_METADATA || s->roles[i] == ROLE_OTHER)
+            metadata = s->roles[i] == ROLE_METADATA ? block : MLDF_NONE;
+    }
+    out[(*count)++] = (struct planned_region){"header", 1, s->version == 1 ? TBL_V1_HEADER : TBL_V2_HEADER};
+    out[(*count)++] =
+        (struct planned_region){"index", 1, times(options->count, s->version == 1 ? TBL_V1_ENTRY : TBL_V2_ENTRY)};
+    out[(*count)++] = (struct planned_region){"data", raw ? TBL_RAW_ALIGN : 1, times(options->count, image)};
+    if (metadata)
+        out[(*count)++] = (struct planned_region){"metadata", 1, times(options->count, metadata)};
+    free_sink(s);
+    return MLDF_OK;
 }

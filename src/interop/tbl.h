@@ -15,6 +15,7 @@ enum {
     TBL_V2_HEADER = 64,
     TBL_V2_ENTRY = 24,
     TBL_BLOCK_HEADER = 16,       /* of a metadata block */
+    TBL_RAW_ALIGN = 4096,        /* of the first payload, if that is RAW_U8: TurboLoader maps such files */
     TBL_V1_COUNT_MAX = 268435453 /* 32 + 16 N is a u32 */
 };
 

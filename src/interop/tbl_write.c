@@ -7,9 +7,9 @@
 #include <zlib.h>
 
 #include "interop/crc16.h"
-#include "interop/ordered_pool.h"
 #include "interop/staging.h"
 #include "interop/tbl_inner.h"
+#include "os/ordered_pool.h"
 #include "os/target.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -21,8 +21,7 @@ enum {
     SLOTS_PER_THREAD = 4,
     THREADS_MAX = 256,
     UNDER_WAY = 64 << 20, /* bytes that may wait in the pool before the oldest is placed */
-    SLOT_KEEP = 8 << 20,  /* a larger buffer goes back after use */
-    FIRST_PAYLOAD = 4096  /* alignment of the first RAW_U8 payload: TurboLoader maps such files */
+    SLOT_KEEP = 8 << 20   /* a larger buffer goes back after use */
 };
 
 struct job {
@@ -54,7 +53,8 @@ struct tbl_writer {
 
 /* ---- One sample, on any thread -------------------------------------------------------------------------------------- */
 
-static void run_job(void *slot) {
+static void run_job(void *worker, void *slot) {
+    (void)worker;
     struct job *job = slot;
     job->status = MLDF_OK;
     job->packed_bytes = 0;
@@ -79,7 +79,7 @@ static void trim(mldf_buffer *buffer) {
 
 static uint64_t payload_base(const struct tbl_writer *w, uint64_t count) {
     uint64_t end = w->header_bytes + count * w->entry_bytes;
-    return w->aligned ? mldfi_align_up(end, FIRST_PAYLOAD) : end;
+    return w->aligned ? mldfi_align_up(end, TBL_RAW_ALIGN) : end;
 }
 
 /* The first sample decides whether payloads begin on a page. */
@@ -189,7 +189,9 @@ static mldf_status open_parts(struct tbl_writer *w, mldf_error *err) {
     w->jobs = mldfi_alloc_zero(w->job_count, sizeof *w->jobs, err);
     if (!w->jobs)
         return MLDF_E_MEMORY;
-    mldf_status status = mldfi_pool_new(&w->pool, threads, w->jobs, w->job_count, sizeof *w->jobs, run_job, err);
+    struct pool_work work = {
+        .run = run_job, .slots = w->jobs, .slot_count = w->job_count, .slot_bytes = sizeof *w->jobs};
+    mldf_status status = mldfi_pool_new(&w->pool, threads, &work, err);
     w->options.threads = threads;
     if (status >= 0)
         status = mldfi_file_create_beside(&w->file, w->path, err);

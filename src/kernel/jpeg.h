@@ -95,14 +95,12 @@ struct jpeg_kernels {
 };
 extern const struct jpeg_kernels mldfi_jpeg_portable;
 #if defined(__x86_64__)
-extern const struct jpeg_kernels mldfi_jpeg_avx2;
+extern const struct jpeg_kernels mldfi_jpeg_sse4, mldfi_jpeg_avx2, mldfi_jpeg_avx512;
+#elif defined(__aarch64__)
+extern const struct jpeg_kernels mldfi_jpeg_neon;
 #endif
 
-/* What both use. */
+/* A DC is all that it takes. */
 void mldfi_jpeg_transform_1(const struct jpeg_blocks *b);
-void mldfi_jpeg_transform_2(const struct jpeg_blocks *b);
-void mldfi_jpeg_transform_4(const struct jpeg_blocks *b);
-void mldfi_jpeg_join(const uint8_t *r, const uint8_t *g, const uint8_t *b, size_t count, unsigned channels,
-                     uint8_t *out);
 
 #endif

@@ -101,7 +101,7 @@ static void pass_4(const int32_t *x, size_t stride, uint32_t out[4]) {
     out[2] = even - tilt - inner;
 }
 
-void mldfi_jpeg_transform_4(const struct jpeg_blocks *b) {
+static void transform_4(const struct jpeg_blocks *b) {
     int32_t value[64], middle[32];
     uint32_t sums[4];
     for (size_t block = 0; block < 2 * b->pairs; block++) {
@@ -129,7 +129,7 @@ static void pass_2(const int32_t *x, size_t stride, uint32_t out[2]) {
     out[1] = even - odd;
 }
 
-void mldfi_jpeg_transform_2(const struct jpeg_blocks *b) {
+static void transform_2(const struct jpeg_blocks *b) {
     int32_t value[64], middle[16];
     uint32_t sums[2];
     for (size_t block = 0; block < 2 * b->pairs; block++) {
@@ -200,8 +200,7 @@ static void color(const uint8_t *y, const uint8_t *cb, const uint8_t *cr, size_t
     }
 }
 
-void mldfi_jpeg_join(const uint8_t *r, const uint8_t *g, const uint8_t *b, size_t count, unsigned channels,
-                     uint8_t *out) {
+static void join(const uint8_t *r, const uint8_t *g, const uint8_t *b, size_t count, unsigned channels, uint8_t *out) {
     for (size_t i = 0; i < count; i++, out += channels) {
         out[0] = r[i];
         out[1] = g[i];
@@ -212,7 +211,5 @@ void mldfi_jpeg_join(const uint8_t *r, const uint8_t *g, const uint8_t *b, size_
 }
 
 const struct jpeg_kernels mldfi_jpeg_portable = {
-    segments,        dcs,     {mldfi_jpeg_transform_1, mldfi_jpeg_transform_2, mldfi_jpeg_transform_4, transform_8},
-    up_across,       up_both, color,
-    mldfi_jpeg_join,
+    segments, dcs, {mldfi_jpeg_transform_1, transform_2, transform_4, transform_8}, up_across, up_both, color, join,
 };

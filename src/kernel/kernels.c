@@ -9,7 +9,7 @@
 #include "kernel/jpeg.h"
 #include "kernel/variants.h"
 
-/* WIDE: whose passes for the other filters, whose widening, transforms of recordings and loops for JPEG. COLOR: whose loops over colours. FILTER: whose
+/* WIDE: whose passes for the other filters, whose widening and transforms of recordings. COLOR: whose loops over colours. FILTER: whose
  * loops for blurring and for maps. TABLES: whose tables of bytes, and whether they come first. The rest: passes in planes, or NULL twice. */
 #define TABLE(NAME, ISA, NUMBER, WIDE, COLOR, FILTER, TABLES, FIRST, ...) \
     static const struct kernels NAME = {NUMBER, \
@@ -33,7 +33,8 @@
                                         mldfi_warp_bilinear_##FILTER, \
                                         mldfi_widen_##WIDE, \
                                         &mldfi_fft_##WIDE, \
-                                        &mldfi_jpeg_##WIDE}
+                                        &mldfi_jpeg_##ISA, \
+                                        &mldfi_video_##ISA}
 TABLE(portable, portable, ISA_PORTABLE, portable, portable, portable, portable, true, NULL, NULL);
 #if defined(__x86_64__)
 TABLE(sse4, sse4, ISA_SSE4, portable, sse4, sse4, portable, true, NULL, NULL);
@@ -69,7 +70,7 @@ const struct kernels *mldfi_kernels(enum isa isa) {
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && has_f16c() && has_lzcnt() ? &avx2
                                                                                                              : NULL;
     case ISA_AVX512:
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        return mldfi_kernels(ISA_AVX2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
                    ? (__builtin_cpu_supports("avx512vbmi") ? &avx512_vbmi : &avx512)
                    : NULL;

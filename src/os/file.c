@@ -41,7 +41,7 @@ static bool is_address(const char *path) {
     return scheme > 0 && strncmp(path + scheme, "://", 3) == 0;
 }
 
-static mldf_status fail_open(const char *path, int reason, mldf_error *err) {
+mldf_status mldfi_fail_open(const char *path, int reason, mldf_error *err) {
     if (reason == ENOENT && is_address(path))
         return mldfi_fail_file(err, MLDF_E_NOT_FOUND, path,
                                "cannot be opened: only local files are read; copy it here first");
@@ -59,12 +59,12 @@ mldf_status mldfi_file_open(struct os_file *file, const char *path, os_open_mode
         file->fd = open(path, flags);
     while (file->fd < 0 && errno == EINTR);
     if (file->fd < 0)
-        status = fail_open(path, errno, err);
+        status = mldfi_fail_open(path, errno, err);
     else
         status = refuse_irregular(file, err);
     /* O_NONBLOCK was for a pipe that nobody writes; some file systems take it seriously on regular files too. */
     if (status == MLDF_OK && fcntl(file->fd, F_SETFL, flags & ~O_NONBLOCK) != 0)
-        status = fail_open(path, errno, err);
+        status = mldfi_fail_open(path, errno, err);
     if (status != MLDF_OK)
         mldfi_file_close(file);
     return status;

@@ -13,6 +13,9 @@ struct os_file {
 #define OS_FILE_NONE \
     { -1, NULL, false }
 
+/* A file that cannot be opened, by errno; an address (s3://bucket/x) gets its own message. */
+mldf_status mldfi_fail_open(const char *path, int reason, mldf_error *err);
+
 typedef enum os_open_mode { OS_OPEN_READ, OS_OPEN_READ_WRITE } os_open_mode;
 /* O_CLOEXEC. Refuses directories, and anything but a regular file (a FIFO would hang: opened O_NONBLOCK first). */
 mldf_status mldfi_file_open(struct os_file *file, const char *path, os_open_mode mode, mldf_error *err);

@@ -20,8 +20,10 @@ struct binder {
     const struct op_param *param;
 };
 
-/* "line 1, column 17: crop: size: ..." */
+/* "line 1, column 17: crop: size: ..."; REFUSE_CALL, where no one parameter is at fault: "... crop: ..." */
 #define REFUSE(b, at, status, ...) refuse((b), (at), err, (status), __VA_ARGS__)
+#define REFUSE_CALL(b, at, status, ...) \
+    refuse(&(struct binder){(b)->text, (b)->text_bytes, (b)->operation, NULL}, (at), err, (status), __VA_ARGS__)
 __attribute__((format(printf, 5, 6))) static mldf_status refuse(const struct binder *b, size_t at, mldf_error *err,
                                                                 mldf_status status, const char *format, ...) {
     char message[320];
@@ -29,7 +31,7 @@ __attribute__((format(printf, 5, 6))) static mldf_status refuse(const struct bin
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    mldfi_fail(err, status, "%s: %s", b->param->name, message);
+    mldfi_fail(err, status, "%s%s%s", b->param ? b->param->name : "", b->param ? ": " : "", message);
     mldfi_error_prefix(err, "%s", b->operation);
     return mldfi_pipeline_place(b->text, b->text_bytes, at, err, status);
 }
@@ -348,9 +350,9 @@ static mldf_status refuse_second_side(const struct binder *b, const struct step 
     if (b->param->kind == PARAM_INTS || b->param->kind == PARAM_FLOATS)
         (void)snprintf(named, sizeof named, "; or name it: %s=%.*s", b->param->name,
                        (int)(second->bytes < 30 ? second->bytes : 30), second->text);
-    return REFUSE(b, second->offset, MLDF_E_ARGUMENT, "height and width are one argument: %s([%.*s, %.*s])%s",
-                  step->type->name, (int)first->bytes, first->text, (int)second->bytes, second->text,
-                  b->param->min_count > 1 ? "" : named);
+    return REFUSE_CALL(b, second->offset, MLDF_E_ARGUMENT, "height and width are one argument: %s([%.*s, %.*s])%s",
+                       step->type->name, (int)first->bytes, first->text, (int)second->bytes, second->text,
+                       b->param->min_count > 1 ? "" : named);
 }
 
 static mldf_status bind_all(const struct mldf_pipeline *pipeline, const struct step *step, struct op *op,

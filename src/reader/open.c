@@ -48,6 +48,7 @@ static mldf_status open_source(struct opening *opening, const struct salvage *sa
     if (salvage) {
         opening->lenient = true;
         opening->trust_descriptors = salvage->trust_descriptors;
+        opening->rowless = salvage->rowless;
         status = mldfi_open_salvage(opening, salvage);
         if (status >= 0)
             status = salvage->bare ? mldfi_open_bare(opening) : read_structure(opening);

@@ -11,7 +11,7 @@ struct opening {
     bool without_key;
     bool any_descriptors;               /* repair: their checksums do not count */
     bool lenient;                       /* repair: a section that is damaged counts as missing */
-    bool trust_descriptors;             /* repair: see struct salvage */
+    bool trust_descriptors, rowless;    /* repair: see struct salvage */
     uint8_t front[FORMAT_HEADER_BYTES]; /* bytes 9-72 as they were when opening began */
     bool front_read;
     uint64_t header_at;                        /* H of the specification */

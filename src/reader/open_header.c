@@ -211,9 +211,9 @@ mldf_status mldfi_open_choose(struct opening *opening) {
                                   mldfi_reader_fail(reader, opening->err, MLDF_E_TRUNCATED, size,
                                                     "the file has %" PRIu64
                                                     " bytes: it was cut before its rows, which began at byte %" PRIu64
-                                                    ", and without rows no sample can be found",
+                                                    " and say where each sample is",
                                                     size, front.metadata_ptr),
-                                  "`mldf repair -o OUT` looks for an older state, if samples were appended");
+                                  "`mldf repair -o OUT` saves an older state, or values that show where they end");
     if (!seen.all_inside)
         return mldfi_error_advise(opening->err,
                                   mldfi_reader_fail(reader, opening->err, MLDF_E_TRUNCATED, size,

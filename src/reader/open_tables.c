@@ -319,7 +319,7 @@ mldf_status mldfi_open_bare(struct opening *opening) {
     reader->salvage = true;
     if (header->version_major != 1 || header->version_minor == 0 || (header->flags & FORMAT_FLAG_REFUSE) ||
         header->num_fields == 0 || !fits(reader, header->field_desc_ptr, table_bytes) ||
-        !fits(reader, header->metadata_ptr, 0) || header->data_ptr < FORMAT_PREFIX_BYTES)
+        (!opening->rowless && !fits(reader, header->metadata_ptr, 0)) || header->data_ptr < FORMAT_PREFIX_BYTES)
         return mldfi_reader_fail(reader, err, MLDF_E_TRUNCATED, reader->physical_bytes,
                                  "neither field descriptors nor rows are in the %" PRIu64 " bytes that are left",
                                  reader->physical_bytes);
@@ -329,7 +329,7 @@ mldf_status mldfi_open_bare(struct opening *opening) {
     mldf_status status = load_descriptors(opening);
     if (status < 0)
         return status;
-    uint64_t rows = (reader->end - header->metadata_ptr) / reader->row_bytes;
+    uint64_t rows = opening->rowless ? 0 : (reader->end - header->metadata_ptr) / reader->row_bytes;
     reader->promised_samples = header->num_samples;
     if (header->num_samples > rows)
         header->num_samples = rows;

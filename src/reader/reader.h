@@ -208,6 +208,7 @@ struct salvage {
     uint64_t footer_at;     /* take the header from this valid footer and end the file behind it; 0: the front header */
     bool bare;              /* descriptors and rows alone: no directory, no sections, no checksums */
     bool trust_descriptors; /* their checksum is known to be wrong, not they */
+    bool rowless; /* with bare: the rows are cut off; there are no samples, promised_samples says how many there were */
 };
 /* For repair: opens what mldf_reader_open refuses. Sections that are damaged count as missing. In a bare opening rows that the file no longer holds are left out of
  * header.num_samples. */

@@ -112,7 +112,7 @@ static mldf_status append_rows(struct feed *feed, size_t source, mldf_error *err
         if (strcmp(path, "-") != 0)
             status = mldfi_file_exists(path, &there, err);
         if (status < 0 || !there)
-            return status < 0 ? status : mldfi_fail_file_errno(err, ENOENT, path, "cannot open");
+            return status < 0 ? status : mldfi_fail_open(path, ENOENT, err);
         return mldfi_fail_file(err, MLDF_E_KEY, strcmp(path, "-") == 0 ? "(standard input)" : path,
                                "its rows have no keys, but the samples of the file have: a key column is needed");
     }

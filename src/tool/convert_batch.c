@@ -102,7 +102,8 @@ static void read_one(struct convert_batch *b, size_t i) {
         s->status = read_sample(b, s, b->first + i, &s->err);
 }
 
-static void run_batch(void *slot) {
+static void run_batch(void *worker, void *slot) {
+    (void)worker;
     struct convert_batch *b = slot;
     const struct sample_sink *sink = b->convert->sink;
     for (size_t i = 0; i < b->count; i++) {
@@ -351,7 +352,9 @@ mldf_status mldfi_convert_begin(struct convert *c, mldf_error *err) {
         if (!c->batches[i].samples)
             return MLDF_E_MEMORY;
     }
-    return mldfi_pool_new(&c->pool, (unsigned)threads, c->batches, c->batch_count, sizeof *c->batches, run_batch, err);
+    struct pool_work work = {
+        .run = run_batch, .slots = c->batches, .slot_count = c->batch_count, .slot_bytes = sizeof *c->batches};
+    return mldfi_pool_new(&c->pool, (unsigned)threads, &work, err);
 }
 
 static void free_sample(struct convert_sample *s, size_t fields) {

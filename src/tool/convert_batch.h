@@ -4,9 +4,9 @@
 #ifndef MLDF_TOOL_CONVERT_BATCH_H
 #define MLDF_TOOL_CONVERT_BATCH_H
 
-#include "interop/ordered_pool.h"
 #include "interop/sink.h"
 #include "mldf/tool.h"
+#include "os/ordered_pool.h"
 #include "tool/input.h"
 #include "tool/open_many.h"
 

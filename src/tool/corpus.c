@@ -1,5 +1,6 @@
 /* The list of a corpus: see corpus.h. */
 #include "tool/corpus.h"
+#include "os/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -87,7 +88,7 @@ mldf_status mldfi_corpus_text(const char *path, mldf_buffer *out, mldf_error *er
     struct tar_input *input;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return mldfi_fail_file_errno(err, errno, path, "cannot open");
+        return mldfi_fail_open(path, errno, err);
     mldf_status status = mldfi_tar_input_fd(&input, fd, err); /* bytes, whatever they are */
     size_t got = 1;
     struct stat st;

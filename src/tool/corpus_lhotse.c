@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "interop/tar.h"
+#include "os/file.h"
 #include "tool/corpus.h"
 #include "tool/jsonl.h"
 #include "util/buffer.h"
@@ -202,7 +203,7 @@ static mldf_status list_audio(const char *path, struct found **items, size_t *co
     struct tar_member m;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return mldfi_fail_file_errno(err, errno, path, "cannot open");
+        return mldfi_fail_open(path, errno, err);
     mldf_status status = mldfi_tar_input_fd(&input, fd, err);
     if (status >= 0 && strcmp(mldfi_tar_input_kind(input), "tar") != 0)
         status = mldfi_fail(err, MLDF_E_UNSUPPORTED, "the archive is compressed; Shar's are not");
@@ -272,7 +273,7 @@ mldf_status mldfi_corpus_shar(struct corpus *corpus, const char *folder, mldf_er
     DIR *dir = opendir(folder);
     char **names = NULL;
     size_t count = 0, capacity = 0;
-    mldf_status status = dir ? MLDF_OK : mldfi_fail_file_errno(err, errno, folder, "cannot open");
+    mldf_status status = dir ? MLDF_OK : mldfi_fail_open(folder, errno, err);
     for (struct dirent *found; status >= 0 && (found = readdir(dir)) != NULL;) {
         if (strncmp(found->d_name, "cuts.", 5) != 0 || !strstr(found->d_name, ".jsonl"))
             continue;

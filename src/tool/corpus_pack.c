@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "field/audio_type.h"
+#include "os/file.h"
 #include "tool/corpus.h"
 #include "tool/folder_pack.h"
 #include "util/buffer.h"
@@ -155,7 +156,7 @@ static mldf_status name_place(struct corpus_run *run, const struct corpus_item *
 static mldf_status read_member(struct corpus_run *run, const struct corpus_item *item, mldf_error *err) {
     int fd = open(item->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return mldfi_fail_file_errno(err, errno, item->path, "cannot open");
+        return mldfi_fail_open(item->path, errno, err);
     mldf_status status = mldfi_buffer_resize(&run->file, (size_t)item->bytes, err);
     for (size_t at = 0; status >= 0 && at < item->bytes;) {
         ssize_t got = pread(fd, run->file.data + at, (size_t)item->bytes - at, (off_t)(item->offset + at));

@@ -29,7 +29,7 @@ mldf_status mldfi_watch(struct input_watch *watch, bool at_once, mldf_error *err
 mldf_status mldfi_watched_open(const char *path, struct input_watch *watch, int *fd, mldf_error *err) {
     while ((*fd = mldfi_file_open_stream(path)) < 0) {
         if (errno != EINTR)
-            return mldfi_fail_file_errno(err, errno, path, "cannot open");
+            return mldfi_fail_open(path, errno, err);
         mldf_status status = mldfi_watch(watch, true, err);
         if (status < 0)
             return status;

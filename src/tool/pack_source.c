@@ -1,5 +1,6 @@
 /* Telling folders, archives and tables apart, by what they are and by their first bytes. See pack_source.h. */
 #include "tool/pack_source.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -155,7 +156,7 @@ static mldf_status fail_kinds(const struct source_list *list, size_t i, source_k
     struct stat st;
     for (size_t k = 0; k < 2; k++)
         if (strcmp(both[k], "-") != 0 && stat(both[k], &st) != 0)
-            return mldfi_fail_file_errno(err, errno, both[k], "cannot open");
+            return mldfi_fail_open(both[k], errno, err);
     return mldfi_fail_file(err, MLDF_E_ARGUMENT, both[0], "is %s and %s is %s: one run packs sources of one kind",
                            names[list->kind], both[1], names[kind]);
 }

@@ -5,7 +5,7 @@
 
 #include "field/field.h"
 #include "format/format.h"
-#include "interop/tbl.h"
+#include "interop/sink.h"
 #include "mldf/tool.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -20,8 +20,8 @@ struct sample_shape {
     bool known; /* every size is */
 };
 
-/* Bytes of every stored value of a field, or MLDF_NONE. */
-static uint64_t stored_bytes(const struct schema_field *field, uint64_t given) {
+/* Bytes of every value of a field, or MLDF_NONE. */
+static uint64_t value_bytes(const struct schema_field *field, uint64_t given) {
     uint64_t bytes = given;
     if (field->info.type_id == MLDF_NDARRAY) {
         uint64_t fixed = mldf_dtype_bytes(field->info.dtype);
@@ -34,6 +34,12 @@ static uint64_t stored_bytes(const struct schema_field *field, uint64_t given) {
         if (!varies)
             bytes = fixed;
     }
+    return bytes;
+}
+
+/* Bytes of every stored value of a field, or MLDF_NONE. */
+static uint64_t stored_bytes(const struct schema_field *field, uint64_t given) {
+    uint64_t bytes = value_bytes(field, given);
     /* How well zstd does is not known before. */
     if ((field->info.flags & MLDF_FIELD_COMPRESSED) && bytes != 0)
         return MLDF_NONE;
@@ -279,24 +285,43 @@ static void plan_draft(const mldf_schema *schema, const mldf_plan_options *optio
     add(list, "allocation", 1, shape->known || options->samples == 0 ? entries : MLDF_NONE);
 }
 
-/* TBL version 2: the index before the data. */
-static void plan_tbl(const mldf_plan_options *options, const struct sample_shape *shape, struct region_list *list) {
-    add(list, "header", 1, TBL_V2_HEADER);
-    add(list, "index", 1, times(list, options->samples, TBL_V2_ENTRY));
-    add(list, "data", 1, all_payloads(list, shape, options->samples));
+/* Another format: its writer says which fields become what, and where that goes. */
+static mldf_status plan_other(const mldf_schema *schema, const mldf_plan_options *options, struct region_list *list,
+                              mldf_error *err) {
+    bool beton = strcmp(options->layout, "beton") == 0;
+    mldf_writer_options writer = MLDF_WRITER_OPTIONS_INIT;
+    struct sink_options writing = {
+        .format = beton ? "beton" : "tbl2", .schema = schema, .count = options->samples, .writer = &writer};
+    struct planned_region regions[SINK_REGIONS];
+    size_t count = 0;
+    uint64_t *bytes = mldfi_alloc_zero(schema->field_count, sizeof *bytes, err);
+    if (!bytes)
+        return MLDF_E_MEMORY;
+    writer.page_size = options->page_size;
+    for (size_t i = 0; i < schema->field_count; i++)
+        bytes[i] = value_bytes(&schema->fields[i], options->payload_bytes ? options->payload_bytes[i] : MLDF_NONE);
+    mldf_status status = beton ? mldfi_sink_plan_beton(&writing, bytes, regions, &count, err)
+                               : mldfi_sink_plan_tbl(&writing, bytes, regions, &count, err);
+    for (size_t i = 0; i < count; i++)
+        add(list, regions[i].name, regions[i].align, regions[i].bytes);
+    free(bytes);
+    return status;
 }
 
 static mldf_status plan_layout(const mldf_schema *schema, const mldf_plan_options *options,
                                const struct sample_shape *shape, struct region_list *list, mldf_error *err) {
+    mldf_status status = MLDF_OK;
     if (!options->layout || strcmp(options->layout, "mldf") == 0)
         return plan_regions(schema, options, shape, list, err);
     if (strcmp(options->layout, "1.0") == 0)
         plan_draft(schema, options, shape, list);
-    else if (strcmp(options->layout, "tbl") == 0)
-        plan_tbl(options, shape, list);
+    else if (strcmp(options->layout, "tbl") == 0 || strcmp(options->layout, "beton") == 0)
+        status = plan_other(schema, options, list, err);
     else
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "a layout named '%.20s'; mldf, 1.0 and tbl can be planned",
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a layout named '%.20s'; mldf, 1.0, tbl and beton can be planned",
                           options->layout);
+    if (status < 0)
+        return status;
     return list->overflow ? mldfi_fail(err, MLDF_E_LIMIT, "the file would pass 2^62 bytes") : MLDF_OK;
 }
 

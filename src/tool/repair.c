@@ -240,13 +240,18 @@ static void advise(const struct repair *repair, const mldf_error *why, mldf_erro
     struct rescue rescue = {.options = repair->options, .result = repair->result};
     if (!err)
         return;
-    bool saves = mldfi_repair_open(&rescue, repair->path, NULL) >= 0 && rescue.reader->header.num_samples > 0;
+    bool opened = mldfi_repair_open(&rescue, repair->path, NULL) >= 0;
+    bool saves = opened && rescue.reader->header.num_samples > 0;
     *err = *why;
     mldfi_error_prefix(err, "cannot be repaired in place");
     if (saves)
         (void)mldfi_error_advise(err, err->status,
                                  "with -o OUT, what is whole of %" PRIu64 " sample%s goes into a new file",
                                  rescue.reader->header.num_samples, rescue.reader->header.num_samples == 1 ? "" : "s");
+    else if (opened && rescue.rowless)
+        (void)mldfi_error_advise(err, err->status,
+                                 "with -o OUT, the values that show where they end go into a new file, without fields "
+                                 "that are stored in rows");
     else
         (void)mldfi_error_advise(err, err->status, "no sample can be saved with -o OUT either");
     mldf_reader_close(rescue.reader);

@@ -4,6 +4,7 @@
  *   repair_open.c     the best way into a damaged file
  *   repair_sections.c what its sections are still worth: checksums, validity, card; what is lost with them
  *   repair_keys.c     which of its keys are whole
+ *   repair_carve.c    the values that show where they end, of a file that was cut before its rows
  *   repair_salvage.c  the samples that are whole, written into a new file */
 #ifndef MLDF_TOOL_REPAIR_H
 #define MLDF_TOOL_REPAIR_H
@@ -23,6 +24,7 @@ struct rescue {
     uint64_t descriptors_state; /* byte of the footer */
     uint64_t later_samples;     /* samples of the newest state that is known of; why_later: why it cannot be read */
     mldf_error why_later;
+    bool rowless;      /* the rows are cut off: repair_carve.c */
     bool unchecked;    /* checksums of the file are themselves damaged */
     bool keys;         /* keys go along */
     uint8_t *bad_keys; /* a bit for each sample; NULL: none is bad */
@@ -58,6 +60,15 @@ mldf_status mldfi_repair_open(struct rescue *rescue, const char *path, mldf_erro
 mldf_status mldfi_repair_sections(struct rescue *rescue, mldf_error *err);
 /* Sets keys and bad_keys. whole: section 6 has its CRC. */
 mldf_status mldfi_repair_keys(struct rescue *rescue, bool whole, mldf_error *err);
+/* Does every payload of a file without rows show where it ends? Otherwise the reason, in words. */
+bool mldfi_repair_can_carve(const mldf_reader *reader, char *reason, size_t room);
+mldf_status mldfi_repair_carved_schema(struct rescue *rescue, mldf_error *err);
+/* Appends every sample that is found to the writer, and reports the others. */
+mldf_status mldfi_repair_carve(struct rescue *rescue, mldf_error *err);
+/* Progress; MLDF_E_CANCELLED. */
+mldf_status mldfi_repair_tick(struct rescue *rescue, uint64_t done, mldf_error *err);
+/* Samples from .. to - 1 are lost, for one reason: one report. */
+void mldfi_repair_lost_range(struct rescue *rescue, uint64_t from, uint64_t to, mldf_error *why);
 /* What was done and what was lost, in words, and whether anything was. */
 void mldfi_repair_describe(const struct rescue *rescue);
 mldf_status mldfi_repair_into(const char *path, const char *out, const mldf_repair_options *options,

@@ -1,6 +1,6 @@
 /* repair's ways into a damaged file:
  *
- *     as any file  >  by a footer that still stands, damaged sections left out  >  by descriptors and rows alone
+ *     as any file  >  by a footer that is still there, damaged sections left out  >  by descriptors and rows alone  >  by the payloads alone
  *
  * where more samples win over more sections. Each footer is a state that the file once had; when only a former one opens, what the
  * newest had beyond it is known to be lost. repair_sections.c comes next. */
@@ -48,7 +48,7 @@ static void note_state(struct rescue *rescue, uint64_t samples, const mldf_error
  * give wrong data. */
 static mldf_status try_footer(struct rescue *rescue, const char *path, const mldf_reader_options *options,
                               const struct os_file *file, uint64_t size, uint64_t at, mldf_error *err) {
-    const struct salvage whole = {at, false, false}, bare = {at, true, false};
+    const struct salvage whole = {at, false, false, false}, bare = {at, true, false, false};
     mldf_error refused;
     struct footer footer;
     struct header header;
@@ -117,7 +117,7 @@ static mldf_status scan_footers(struct rescue *rescue, const char *path, const m
  * is the newest state's checksum that is wrong. */
 static mldf_status try_former_descriptors(struct rescue *rescue, const char *path, const mldf_reader_options *options,
                                           const struct os_file *file, uint64_t size, mldf_error *err) {
-    const struct salvage trusting = {rescue->descriptors_state, false, true};
+    const struct salvage trusting = {rescue->descriptors_state, false, true, false};
     const mldf_reader *former = rescue->reader;
     struct footer footer;
     struct header header;
@@ -148,7 +148,7 @@ static void note_front(struct rescue *rescue, const uint8_t bytes[FORMAT_HEADER_
 /* The front header with the directory that it points to: with a damaged footer they are still the file's last state. */
 static mldf_status try_front(struct rescue *rescue, const char *path, const mldf_reader_options *options,
                              const uint8_t bytes[FORMAT_HEADER_BYTES], mldf_error *err) {
-    const struct salvage front = {0, false, false};
+    const struct salvage front = {0, false, false, false};
     mldf_error refused;
     struct header header;
     mldfi_header_load(bytes, &header);
@@ -160,7 +160,7 @@ static mldf_status try_front(struct rescue *rescue, const char *path, const mldf
 
 static mldf_status find_way_in(struct rescue *rescue, const char *path, const mldf_reader_options *options,
                                mldf_error *err) {
-    const struct salvage bare = {0, true, false};
+    const struct salvage bare = {0, true, false, false};
     struct os_file file = OS_FILE_NONE;
     uint64_t size = 0, at = 0;
     uint8_t header[FORMAT_HEADER_BYTES];
@@ -188,9 +188,26 @@ static mldf_status find_way_in(struct rescue *rescue, const char *path, const ml
     return status;
 }
 
+/* The rows are cut off. Where every payload shows where it ends, samples can be found by those. */
+static mldf_status try_payloads(struct rescue *rescue, const char *path, const mldf_reader_options *options,
+                                char *reason, size_t room, mldf_error *err) {
+    const struct salvage way = {0, true, false, true};
+    mldf_status status = try_way(rescue, path, options, &way, NULL, err);
+    if (status < 0 || !rescue->reader)
+        return status;
+    rescue->rowless = true;
+    if (mldfi_repair_can_carve(rescue->reader, reason, room))
+        return MLDF_OK;
+    mldf_reader_close(rescue->reader);
+    rescue->reader = NULL;
+    return MLDF_OK;
+}
+
 mldf_status mldfi_repair_open(struct rescue *rescue, const char *path, mldf_error *err) {
     mldf_reader_options options = mldfi_repair_reader_options(rescue->options);
     mldf_error why;
+    char reason[MLDF_ADVICE_MAX + 1] =
+        ""; /* why payloads alone do not help; the command that the advice named has just failed */
     options.context = rescue->options->context;
     options.verify = true;
     options.without_key = false; /* payloads are needed */
@@ -207,12 +224,18 @@ mldf_status mldfi_repair_open(struct rescue *rescue, const char *path, mldf_erro
         return status;
     if (mldfi_is_damage(first) && first != MLDF_E_TAMPERED)
         status = find_way_in(rescue, path, &options, err);
+    if (rescue->reader && rescue->reader->salvage && rescue->reader->header.num_samples == 0) {
+        mldf_reader_close(rescue->reader); /* descriptors without one row */
+        rescue->reader = NULL;
+    }
+    if (status >= 0 && !rescue->reader && first == MLDF_E_TRUNCATED)
+        status = try_payloads(rescue, path, &options, reason, sizeof reason, err);
     if (status >= 0 && !rescue->reader) {
         if (err)
             *err = why;
         if (mldfi_is_damage(first)) {
             if (err)
-                err->advice[0] = 0; /* the command that it names has just failed */
+                memcpy(err->advice, reason, sizeof reason);
             mldfi_error_prefix(err, "nothing can be saved");
         }
         status = first;

@@ -60,9 +60,11 @@ static mldf_status load_sample(const struct rescue *rescue, uint64_t sample, mld
     return rescue->keys ? mldf_reader_key(reader, sample, &scratch[fields], key, key_bytes, why) : MLDF_OK;
 }
 
-static mldf_status tick(struct rescue *rescue, uint64_t done, mldf_error *err) {
+mldf_status mldfi_repair_tick(struct rescue *rescue, uint64_t done, mldf_error *err) {
     double now = mldfi_time();
-    mldf_progress progress = {"repair", done, rescue->reader->header.num_samples, 0, MLDF_NONE};
+    const mldf_reader *reader = rescue->reader;
+    uint64_t total = rescue->rowless ? reader->promised_samples : reader->header.num_samples;
+    mldf_progress progress = {"repair", done, total, 0, MLDF_NONE};
     if (!rescue->options->progress || now - rescue->last_report < 0.05)
         return MLDF_OK;
     rescue->last_report = now;
@@ -90,12 +92,12 @@ static mldf_status copy_samples(struct rescue *rescue, mldf_value *values, mldf_
             *err = why;
         }
         if (status >= 0)
-            status = tick(rescue, i, err);
+            status = mldfi_repair_tick(rescue, i, err);
     }
     return status;
 }
 
-static void report_range(struct rescue *rescue, uint64_t from, uint64_t to, mldf_error *why) {
+void mldfi_repair_lost_range(struct rescue *rescue, uint64_t from, uint64_t to, mldf_error *why) {
     rescue->result->samples_lost += to - from;
     mldfi_error_place(why, from, NULL);
     if (rescue->options->lost)
@@ -111,7 +113,7 @@ static void report_cut_rows(struct rescue *rescue) {
         mldfi_reader_fail(reader, &why, MLDF_E_TRUNCATED, reader->physical_bytes,
                           "rows %" PRIu64 " to %" PRIu64 " lie behind the end of the file at %" PRIu64, have,
                           promised - 1, reader->physical_bytes);
-        report_range(rescue, have, promised, &why);
+        mldfi_repair_lost_range(rescue, have, promised, &why);
         have = promised;
     }
     if (rescue->later_samples > have) {
@@ -119,7 +121,7 @@ static void report_cut_rows(struct rescue *rescue) {
         mldfi_error_prefix(&why,
                            "samples %" PRIu64 " to %" PRIu64 " are of a later state of the file, which does not open",
                            have, rescue->later_samples - 1);
-        report_range(rescue, have, rescue->later_samples, &why);
+        mldfi_repair_lost_range(rescue, have, rescue->later_samples, &why);
     }
 }
 
@@ -128,6 +130,8 @@ static void report_cut_rows(struct rescue *rescue) {
 /* The file's own fields; those of a 1.0 file get what it says without words: JSON that may be missing. */
 static mldf_status make_schema(struct rescue *rescue, mldf_error *err) {
     const mldf_reader *reader = rescue->reader;
+    if (rescue->rowless)
+        return mldfi_repair_carved_schema(rescue, err);
     return reader->draft ? mldfi_derive_schema(reader, rescue->options->context, NULL, 0, &rescue->schema, err)
                          : mldfi_schema_copy(reader->schema, &rescue->schema, err);
 }
@@ -162,15 +166,18 @@ static mldf_status rescue_samples(struct rescue *rescue, const char *out, mldf_e
     mldf_value *values = mldfi_alloc_zero(fields, sizeof *values, err);
     mldf_buffer *scratch = mldfi_alloc_zero(fields + 1, sizeof *scratch, err), card = MLDF_BUFFER_INIT;
     mldf_write_result written = MLDF_WRITE_RESULT_INIT;
-    mldf_status status = values && scratch ? mldfi_repair_sections(rescue, err) : MLDF_E_MEMORY;
+    mldf_status status = values && scratch ? MLDF_OK : MLDF_E_MEMORY;
+    if (status >= 0)
+        status = mldfi_repair_sections(rescue, err);
     if (status >= 0)
         status = make_schema(rescue, err);
     if (status >= 0)
         status = open_writer(rescue, out, &card, err);
     if (status >= 0)
-        status = copy_samples(rescue, values, scratch, err);
+        status = rescue->rowless ? mldfi_repair_carve(rescue, err) : copy_samples(rescue, values, scratch, err);
     if (status >= 0) {
-        report_cut_rows(rescue);
+        if (!rescue->rowless)
+            report_cut_rows(rescue);
         status = mldf_writer_finish(rescue->writer, &written, err);
     } else {
         mldf_writer_abort(rescue->writer);

@@ -196,6 +196,19 @@ static void add_thing(mldf_repair_result *result, bool is_lost, const char *what
     *before = ", ";
 }
 
+/* The fields that were stored in rows, by name. */
+static void add_row_fields(const struct rescue *rescue, const char *before) {
+    const mldf_schema *schema = rescue->reader->schema;
+    size_t left = schema->field_count - schema->payload_count;
+    if (left == 0)
+        return;
+    add(rescue->result, "%s%s", before, left == 1 ? "" : "s");
+    for (size_t f = 0, named = 0; f < schema->field_count; f++)
+        if (schema->fields[f].payload_index == SIZE_MAX && named++ < 8)
+            add(rescue->result, "%s %s", named > 1 ? "," : "", schema->fields[f].name);
+    add(rescue->result, "%s)", left > 8 ? ", ..." : "");
+}
+
 void mldfi_repair_describe(const struct rescue *rescue) {
     mldf_repair_result *result = rescue->result;
     mldf_repair_lost *lost = &result->lost;
@@ -211,6 +224,7 @@ void mldfi_repair_describe(const struct rescue *rescue) {
     add(result, "%s",
         !result->changed          ? "nothing was wrong; copied every sample"
         : !rescue->damaged        ? "copied the samples that are whole"
+        : rescue->rowless         ? "saved the values that show where they end, since the rows are cut off"
         : rescue->reader->salvage ? "saved samples by rows alone"
         : rescue->unchecked       ? "saved samples past damaged checksums: what those covered is unchecked"
                                   : "saved samples past damaged sections");
@@ -218,7 +232,9 @@ void mldfi_repair_describe(const struct rescue *rescue) {
     add_count(result, lost->keys, "key", &before);
     add_count(result, lost->values, "value", &before);
     if (lost->values)
-        add(result, " (null or zero: now null)");
+        add(result, rescue->rowless ? "" : " (null or zero: now null)");
+    if (lost->values && rescue->rowless)
+        add_row_fields(rescue, " of the rows (field");
     add_count(result, lost->sections, "unknown section", &before);
     add_thing(result, lost->directory, "the directory, with keys and card if there were any", &before);
     add_thing(result, lost->card, "the card", &before);

@@ -1,5 +1,6 @@
 /* See tee.h. Its user is pack_tar.c, which looks at the first samples before it writes any. */
 #include "tool/tee.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,7 +21,7 @@ mldf_status mldfi_tee_open(struct tee *tee, const char *path, struct input_watch
     tee->fd = STDIN_FILENO;
     mldf_status status = standard ? MLDF_OK : mldfi_watched_open(path, watch, &tee->fd, err);
     if (status >= 0 && fstat(tee->fd, &st) != 0)
-        status = mldfi_fail_file_errno(err, errno, tee->name, "cannot open");
+        status = mldfi_fail_open(tee->name, errno, err);
     if (status < 0) {
         mldfi_tee_close(tee);
         return status;

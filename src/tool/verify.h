@@ -44,7 +44,6 @@ struct verify_job {
     mldf_status status;
     mldf_error error;
     bool bad_rows;
-    bool done;
 };
 
 /* What a thread keeps from range to range. */

@@ -1,13 +1,9 @@
-/* Ranges of samples on threads. Ranges are taken in order by whichever thread is free; the calling thread reports their
- * problems in order as they end, and lets the threads run only a window of ranges ahead, so that memory stays bounded.
- *
- *     reported ──► [done][done][running][running][ ][ ] ◄── next        (ring of `slots`)
- *
- * Without threads the caller does the ranges itself, one after the other. */
+/* Ranges of samples on threads. The calling thread hands out ranges through an ordered pool, reports their problems in order as they
+ * end, and shows progress while it waits; the pool's ring bounds memory. Without threads the caller does the ranges itself. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/thread.h"
+#include "os/ordered_pool.h"
 #include "tool/verify.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -18,20 +14,15 @@ struct ranges {
     struct verify *verify;
     verify_work work;
     uint64_t step, count; /* of ranges */
-    pthread_mutex_t lock;
-    pthread_cond_t ended;  /* a range ended, or a worker did */
-    pthread_cond_t opened; /* the window moved, or all must stop */
-    /* guarded by lock */
-    uint64_t next, reported;
-    struct verify_job *slots;
+    struct verify_worker *workers;
+    size_t worker_count;
+    struct range_slot *slots;
     size_t slot_count;
-    bool stop;
 };
 
-struct range_thread {
-    pthread_t thread;
-    struct ranges *ranges;
-    struct verify_worker worker;
+struct range_slot {
+    const struct ranges *ranges;
+    struct verify_job job;
 };
 
 /* ---- Workers ------------------------------------------------------------------------------------------------------------ */
@@ -79,7 +70,6 @@ static void job_begin(const struct ranges *ranges, struct verify_job *job, uint6
     job->problem_count = 0;
     job->good = 0;
     job->bad_rows = false;
-    job->done = false;
     job->status = MLDF_OK;
 }
 
@@ -94,105 +84,52 @@ static mldf_status job_end(struct verify *verify, struct verify_job *job, mldf_e
     return job->status;
 }
 
-/* ---- On the caller -------------------------------------------------------------------------------------------------------- */
+/* ---- Ranges ------------------------------------------------------------------------------------------------------------------ */
 
-static mldf_status run_on_caller(struct ranges *ranges, mldf_error *err) {
-    struct verify_worker worker;
-    struct verify_job job = {0};
-    mldf_status status = worker_begin(&worker, ranges->verify, true, err);
-    for (uint64_t i = 0; i < ranges->count && status >= 0; i++) {
-        job_begin(ranges, &job, i);
-        job.status = ranges->work(&worker, &job, &job.error);
-        status = job_end(ranges->verify, &job, err);
-        if (status >= 0)
-            status = mldfi_verify_tick(ranges->verify, err);
-    }
-    free(job.problems);
-    worker_end(&worker);
-    return status;
+/* On a thread of the pool. */
+static void run_range(void *worker, void *slot) {
+    struct range_slot *mine = slot;
+    mine->job.status = mine->ranges->work(worker, &mine->job, &mine->job.error);
 }
 
-/* ---- On threads ------------------------------------------------------------------------------------------------------------ */
+static mldf_status report_oldest(const struct ranges *r, struct pool *pool, mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    while (status >= 0 && !mldfi_pool_wait_ms(pool, WAIT_MS))
+        status = mldfi_verify_tick(r->verify, err);
+    if (status < 0)
+        return status;
+    struct range_slot *slot = mldfi_pool_oldest(pool);
+    status = job_end(r->verify, &slot->job, err);
+    mldfi_pool_release(pool);
+    return status < 0 ? status : mldfi_verify_tick(r->verify, err);
+}
 
-static void *run_thread(void *argument) {
-    struct range_thread *self = argument;
-    struct ranges *r = self->ranges;
-    pthread_mutex_lock(&r->lock);
-    while (!r->stop && r->next < r->count) {
-        if (r->next - r->reported >= r->slot_count) {
-            pthread_cond_wait(&r->opened, &r->lock);
+static mldf_status run_ranges(struct ranges *r, unsigned threads, mldf_error *err) {
+    struct pool_work work = {.run = run_range,
+                             .slots = r->slots,
+                             .slot_count = r->slot_count,
+                             .slot_bytes = sizeof *r->slots,
+                             .workers = r->workers,
+                             .worker_bytes = sizeof *r->workers};
+    struct pool *pool;
+    mldf_status status = mldfi_pool_new(&pool, threads, &work, err);
+    if (status < 0)
+        return status;
+    uint64_t next = 0, reported = 0;
+    while (status >= 0 && reported < r->count) {
+        struct range_slot *slot = next < r->count ? mldfi_pool_slot(pool) : NULL;
+        if (slot) {
+            slot->ranges = r;
+            job_begin(r, &slot->job, next++);
+            mldfi_pool_submit(pool);
             continue;
         }
-        uint64_t index = r->next++;
-        struct verify_job *job = &r->slots[index % r->slot_count];
-        job_begin(r, job, index);
-        pthread_mutex_unlock(&r->lock);
-        job->status = r->work(&self->worker, job, &job->error);
-        pthread_mutex_lock(&r->lock);
-        job->done = true;
-        pthread_cond_signal(&r->ended);
+        status = report_oldest(r, pool, err);
+        reported++;
     }
-    pthread_mutex_unlock(&r->lock);
-    return NULL;
-}
-
-/* The calling thread: waits for ranges in order, reports them, shows progress. */
-static mldf_status collect(struct ranges *r, mldf_error *err) {
-    mldf_status status = MLDF_OK;
-    for (uint64_t i = 0; i < r->count && status >= 0; i++) {
-        struct verify_job *job = &r->slots[i % r->slot_count];
-        pthread_mutex_lock(&r->lock);
-        while (!(r->next > i && job->done) && status >= 0) {
-            mldfi_cond_wait_ms(&r->ended, &r->lock, WAIT_MS);
-            pthread_mutex_unlock(&r->lock);
-            status = mldfi_verify_tick(r->verify, err);
-            pthread_mutex_lock(&r->lock);
-        }
-        pthread_mutex_unlock(&r->lock);
-        if (status >= 0)
-            status = job_end(r->verify, job, err);
-        if (status >= 0)
-            status = mldfi_verify_tick(r->verify, err);
-        pthread_mutex_lock(&r->lock);
-        job->done = false;
-        r->reported = i + 1;
-        pthread_cond_broadcast(&r->opened);
-        pthread_mutex_unlock(&r->lock);
-    }
-    return status;
-}
-
-static void stop_all(struct ranges *r, mldf_status status) {
-    pthread_mutex_lock(&r->lock);
-    r->stop = true;
     if (status < 0)
-        atomic_store(&r->verify->cancelled, true);
-    pthread_cond_broadcast(&r->opened);
-    pthread_mutex_unlock(&r->lock);
-}
-
-static mldf_status run_threads(struct ranges *r, struct range_thread *threads, size_t wanted, mldf_error *err) {
-    size_t begun = 0, started = 0;
-    mldf_status status = MLDF_OK;
-    for (; begun < wanted && status >= 0; begun++) {
-        threads[begun].ranges = r;
-        status = worker_begin(&threads[begun].worker, r->verify, false, err);
-    }
-    while (status >= 0 && started < wanted) {
-        status = mldfi_thread_start(&threads[started].thread, run_thread, &threads[started], err);
-        if (status >= 0)
-            started++;
-    }
-    /* A machine that gives fewer threads than asked for is no reason to fail. */
-    if (status < 0 && started > 0)
-        status = MLDF_OK;
-    if (status >= 0)
-        status = collect(r, err);
-    stop_all(r, status);
-    for (size_t i = 0; i < started; i++)
-        pthread_join(threads[i].thread, NULL);
-    for (size_t i = 0; i < begun; i++)
-        worker_end(&threads[i].worker);
+        atomic_store(&r->verify->cancelled, true); /* those that run stop soon */
+    mldfi_pool_free(pool);
     return status;
 }
 
@@ -203,24 +140,20 @@ mldf_status mldfi_verify_ranges(struct verify *verify, verify_work work, uint64_
     size_t threads = asked > MAX_THREADS ? MAX_THREADS : (size_t)asked;
     if (threads > r.count)
         threads = (size_t)r.count;
-    if (threads == 0)
-        return run_on_caller(&r, err);
-    r.slot_count = 2 * threads;
+    size_t worker_count = threads ? threads : 1;
+    r.slot_count = threads ? 2 * threads : 1;
     r.slots = mldfi_alloc_zero(r.slot_count, sizeof *r.slots, err);
-    struct range_thread *list = mldfi_alloc_zero(threads, sizeof *list, err);
-    mldf_status status = MLDF_E_MEMORY;
-    if (r.slots && list) {
-        pthread_mutex_init(&r.lock, NULL);
-        mldfi_cond_init(&r.ended);
-        pthread_cond_init(&r.opened, NULL);
-        status = run_threads(&r, list, threads, err);
-        pthread_cond_destroy(&r.opened);
-        pthread_cond_destroy(&r.ended);
-        pthread_mutex_destroy(&r.lock);
-    }
+    r.workers = mldfi_alloc_zero(worker_count, sizeof *r.workers, err);
+    mldf_status status = r.slots && r.workers ? MLDF_OK : MLDF_E_MEMORY;
+    while (status >= 0 && r.worker_count < worker_count)
+        status = worker_begin(&r.workers[r.worker_count++], verify, threads == 0, err);
+    if (status >= 0)
+        status = run_ranges(&r, (unsigned)threads, err);
+    for (size_t i = 0; i < r.worker_count; i++)
+        worker_end(&r.workers[i]);
     for (size_t i = 0; r.slots && i < r.slot_count; i++)
-        free(r.slots[i].problems);
+        free(r.slots[i].job.problems);
     free(r.slots);
-    free(list);
+    free(r.workers);
     return status;
 }

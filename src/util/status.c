@@ -50,9 +50,14 @@
 #else
 #define FEATURE_VORBIS ""
 #endif
+#ifdef MLDF_HAVE_FFMPEG /* through modules, which are opened when they are first needed */
+#define FEATURE_FFMPEG " ffmpeg"
+#else
+#define FEATURE_FFMPEG ""
+#endif
 #define FEATURES_TEXT \
     "zstd" FEATURE_SODIUM FEATURE_LZ4 \
-    " jpeg png" FEATURE_WEBP FEATURE_TIFF FEATURE_FLAC FEATURE_MPG123 FEATURE_OPUS FEATURE_VORBIS
+    " jpeg png" FEATURE_WEBP FEATURE_TIFF FEATURE_FLAC FEATURE_MPG123 FEATURE_OPUS FEATURE_VORBIS FEATURE_FFMPEG
 
 const char *mldf_status_name(mldf_status status) {
     static const struct {

@@ -21,13 +21,18 @@ static bool fails(size_t bytes) {
     return atomic_load(&countdown) > 0 && atomic_fetch_sub(&countdown, 1) == 1;
 }
 
-#if defined(FAILING_ALLOC_OURS_ONLY)
-#elif defined(__has_feature)
+#ifdef __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define FAILING_ALLOC_OURS_ONLY 1
+#define FAILING_ALLOC_SANITIZED 1
 #endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FAILING_ALLOC_SANITIZED 1
+#endif
+#ifdef FAILING_ALLOC_SANITIZED
 #define FAILING_ALLOC_OURS_ONLY 1
+#else
+#define FAILING_ALLOC_SANITIZED 0
 #endif
 
 #if defined(__GLIBC__) && !defined(FAILING_ALLOC_OURS_ONLY)

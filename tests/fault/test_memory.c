@@ -194,6 +194,9 @@ static void fail_each(struct scene *scene, mldf_status (*act)(struct scene *, ml
 
 static uint64_t base_seed;
 
+/* A sanitizer makes each of thousands of runs slow: fewer samples pass the same allocations less often. */
+enum { SAMPLES = FAILING_ALLOC_SANITIZED ? 12 : 30 };
+
 static void begin(struct scene *scene, int threads, bool encrypt) {
     static const uint8_t key[32] = {7};
     uint64_t state = base_seed;
@@ -210,7 +213,7 @@ static void begin(struct scene *scene, int threads, bool encrypt) {
     }
     snprintf(scene->path, sizeof scene->path, "%s/memory.mldf", check_tmpdir());
     do
-        dataset_make(&scene->data, &state, (struct dataset_shape){6, 30, 3000, true, true});
+        dataset_make(&scene->data, &state, (struct dataset_shape){6, SAMPLES, 3000, true, true});
     while (scene->data.samples < 5 && (dataset_free(&scene->data), true));
 }
 

@@ -433,3 +433,15 @@ def test_pickle_by_path(path, ds, tmp_path):
     mldf.write(copy, ds[:3], overwrite=True)
     with pytest.raises(mldf.errors.StateError, match="had 20 samples"):
         pickle.loads(text)
+
+
+def test_an_address_is_told_from_a_file_that_is_missing(tmp_path):
+    for call in (
+        lambda: mldf.open("s3://bucket/a.mldf"),
+        lambda: mldf.Loader("s3://bucket/a.mldf", batch_size=2),
+        lambda: mldf.pack("s3://bucket/a", tmp_path / "x.mldf"),
+    ):
+        with pytest.raises(
+            mldf.errors.NotFoundError, match="^s3://bucket/a[.mldf]*: .*only local files are read; copy it here"
+        ):
+            call()

@@ -67,7 +67,7 @@ for words in 'repair cut.mldf' 'repair cut.mldf -o none.mldf' 'info cut.mldf'; d
     # shellcheck disable=SC2086
     mldf $words 2>err
     check test $? -eq 1
-    check grep -q "it was cut before its rows, which began at byte $rows, and without rows no sample can be found" err
+    check grep -q "it was cut before its rows, which began at byte $rows and say where each sample is" err
 done
 
 # What a file is that is none of ours, and which command takes it.
@@ -140,3 +140,18 @@ for i in range(60): print(json.dumps({"t": "".join(random.choices("abcdefgh", k=
 mldf pack big.jsonl -o big.mldf -q
 check test "$(stat -c %s big.mldf)" -lt 3100000
 mldf info --json big.mldf | json 'd["page_size"] == 4096 and d["fill_ratio"] > 0.99 and d["header"]["data_ptr"] == 4096 and d["pages"] > 700'
+# Words of other programs, and slips: what they are here.
+printf 'n\n1\n' >n.csv
+mldf pack n.csv -o n.mldf -q
+expect_error 2 'there is no operation RandomResizedCrop; here it is random_resized_crop' mldf bench n.mldf -p 'n: RandomResizedCrop(224)'
+expect_error 2 'resize: height and width are one argument: resize([224, 224])' mldf bench n.mldf -p 'n: resize(224, 224)'
+expect_error 2 "no option is named --resize: did you mean -p 'image: resize([H, W])'?" mldf bench n.mldf --resize 224
+expect_error 2 'no option is named --resize: did you mean --max-resolution N' mldf pack n.csv -o x.mldf --resize 224
+expect_error 2 'no option is named --verison: did you mean --version?' mldf --verison
+expect_error 2 'no option is named --verison: did you mean --version?' mldf info --verison
+expect_error 2 "no command is named 'version': did you mean '--version'?" mldf version
+expect_error 3 's3://bucket/photos: cannot be opened: only local files are read; copy it here first' mldf pack s3://bucket/photos -o x.mldf
+# A tar archive is never encrypted: tar_to_tbl has no options for keys.
+ln -s "$MLDF" tar_to_tbl
+check test -z "$(./tar_to_tbl --help | grep -e '--key' -e '--passphrase')"
+expect_error 2 'no option is named --key' ./tar_to_tbl --key k a.tar b.tbl

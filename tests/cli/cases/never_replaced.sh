@@ -82,5 +82,5 @@ INPUT=/dev/null expect_error 1 '(standard input): the file ends after 0 bytes' m
 expect_error 1 'there is no sample 9' mldf cat -q --samples 9 rows.mldf
 expect_error 1 'there is no sample 9' mldf select -q --samples 9 rows.mldf -o x.mldf
 # A source that is not there is told as that, whatever else would be wrong with it.
-expect_error 3 'nosuch.csv: cannot open' mldf append rows.mldf nosuch.csv
+expect_error 3 'nosuch.csv: cannot be opened' mldf append rows.mldf nosuch.csv
 check test ! -e x.mldf

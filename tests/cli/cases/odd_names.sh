@@ -35,9 +35,9 @@ check grep -qxE 'Output:  out\?\[31m.tbl \(.*\)' said
 
 # A source that is not there is no table.
 printf 'n\n1\n' >n.csv
-expect_error 3 'nosuch: cannot open: No such file or directory' mldf pack folder nosuch -o x.mldf
-expect_error 3 'nosuch: cannot open: No such file or directory' mldf pack nosuch folder -o x.mldf
-expect_error 3 'nosuch.tar: cannot open: No such file or directory' mldf pack n.csv nosuch.tar -o x.mldf
+expect_error 3 'nosuch: cannot be opened: No such file or directory' mldf pack folder nosuch -o x.mldf
+expect_error 3 'nosuch: cannot be opened: No such file or directory' mldf pack nosuch folder -o x.mldf
+expect_error 3 'nosuch.tar: cannot be opened: No such file or directory' mldf pack n.csv nosuch.tar -o x.mldf
 expect_error 2 'one run packs sources of one kind' mldf pack n.csv folder -o x.mldf
 
 # Members without an extension are no parts of samples, and an extension that no field can have is said with its archive.

@@ -63,7 +63,7 @@ check test ! -e x.mldf
 for file in a.tar "$source_dir/tests/golden/tbl/v1_4samples.tbl"; do
     cp "$file" foreign
     expect_error 2 'foreign: is a t' mldf repair foreign
-    expect_error 2 'only MLDF files are mended' mldf repair foreign -o x.mldf
+    expect_error 2 'repair works on MLDF files' mldf repair foreign -o x.mldf
     expect_error 2 'only MLDF files grow' mldf append foreign parts/s1.cls --format csv
     expect_error 2 'only MLDF files grow' mldf add-field foreign n=parts/s1.cls --format csv
     check cmp foreign "$file"

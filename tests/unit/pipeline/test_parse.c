@@ -93,14 +93,14 @@ static const struct {
     {"image: resize", MLDF_E_ARGUMENT, 7,
      "line 1, column 8: resize: size must be given: n: the shorter side becomes n; [h, w]: exactly that"},
     {"image: resize(256, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)", MLDF_E_ARGUMENT, 19,
-     "line 1, column 20: resize: filter: height and width are one argument: resize([256, 1])"},
+     "line 1, column 20: resize: height and width are one argument: resize([256, 1])"},
     {"image: center_crop(10, 12)", MLDF_E_ARGUMENT, 23,
-     "line 1, column 24: center_crop: fill: height and width are one argument: center_crop([10, 12]); or name it: fill=12"},
+     "line 1, column 24: center_crop: height and width are one argument: center_crop([10, 12]); or name it: fill=12"},
     {"image: random_crop(32, 32)", MLDF_E_ARGUMENT, 23,
-     "line 1, column 24: random_crop: padding: height and width are one argument: random_crop([32, 32]); or name it: "
+     "line 1, column 24: random_crop: height and width are one argument: random_crop([32, 32]); or name it: "
      "padding=32"},
     {"image: random_resized_crop(24, 32)", MLDF_E_ARGUMENT, 31,
-     "line 1, column 32: random_resized_crop: scale: height and width are one argument: random_resized_crop([24, 32])"},
+     "line 1, column 32: random_resized_crop: height and width are one argument: random_resized_crop([24, 32])"},
     {"image: resize(256, size=3)", MLDF_E_ARGUMENT, 19, "line 1, column 20: resize: size: given twice"},
     {"image: hflip(p=2)", MLDF_E_ARGUMENT, 15, "line 1, column 16: hflip: p: 2 is not between 0 and 1"},
     {"image: hflip(p=-0.1)", MLDF_E_ARGUMENT, 15, "line 1, column 16: hflip: p: -0.1 is not between 0 and 1"},

@@ -1,14 +1,20 @@
 /* The ordered pool: jobs come out in the order in which they went in, whoever ran them and however long it took. */
 #include "check.h"
-#include "interop/ordered_pool.h"
+#include "os/ordered_pool.h"
 
 struct job {
     uint64_t number, square;
     unsigned wait;
 };
 
-static void run(void *slot) {
+/* What a thread keeps: how many jobs it ran. */
+struct worker {
+    uint64_t jobs;
+};
+
+static void run(void *worker, void *slot) {
     struct job *job = slot;
+    ((struct worker *)worker)->jobs++;
     if (job->wait)
         usleep(job->wait);
     job->square = job->number * job->number;
@@ -21,7 +27,9 @@ static void jobs_come_out_in_order(void) {
         struct pool *pool;
         mldf_error err;
         uint64_t in = 0, out = 0;
-        REQUIRE_OK(mldfi_pool_new(&pool, threads, slots, 7, sizeof slots[0], run, &err), &err);
+        struct worker workers[5] = {0};
+        struct pool_work work = {run, slots, 7, sizeof slots[0], workers, sizeof workers[0]};
+        REQUIRE_OK(mldfi_pool_new(&pool, threads, &work, &err), &err);
         CHECK(mldfi_pool_oldest(pool) == NULL);
         while (out < 500) {
             struct job *job = in < 500 ? mldfi_pool_slot(pool) : NULL;
@@ -30,6 +38,8 @@ static void jobs_come_out_in_order(void) {
                 mldfi_pool_submit(pool);
                 continue;
             }
+            if (check_rand_below(&seed, 2) && !mldfi_pool_wait_ms(pool, 1))
+                continue;
             job = mldfi_pool_oldest(pool);
             if (!job)
                 continue;
@@ -39,7 +49,12 @@ static void jobs_come_out_in_order(void) {
             mldfi_pool_release(pool);
         }
         CHECK(mldfi_pool_oldest(pool) == NULL);
+        CHECK(mldfi_pool_wait_ms(pool, 0));
         mldfi_pool_free(pool);
+        uint64_t jobs = 0;
+        for (size_t i = 0; i < 5; i++)
+            jobs += workers[i].jobs;
+        CHECK_EQ_U64(500, jobs);
     }
 }
 
@@ -47,7 +62,9 @@ static void a_pool_with_work_left_can_be_freed(void) {
     struct job slots[4] = {0};
     struct pool *pool;
     mldf_error err;
-    REQUIRE_OK(mldfi_pool_new(&pool, 2, slots, 4, sizeof slots[0], run, &err), &err);
+    struct worker workers[2] = {0};
+    struct pool_work work = {run, slots, 4, sizeof slots[0], workers, sizeof workers[0]};
+    REQUIRE_OK(mldfi_pool_new(&pool, 2, &work, &err), &err);
     for (int i = 0; i < 4; i++) {
         struct job *job = mldfi_pool_slot(pool);
         REQUIRE(job != NULL);
