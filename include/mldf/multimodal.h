@@ -49,8 +49,9 @@ MLDF_API MLDF_NODISCARD mldf_status mldf_parts_schema(const mldf_schema *schema,
                                                       mldf_error *err);
 /* A list of parts as the value that a writer takes, appended to out: bytes that are never stored as they are. The values are what a writer would take
  * for a field of that kind, MLDF_KIND_STORED too. */
-MLDF_API MLDF_NODISCARD mldf_status mldf_parts_list(const mldf_schema *schema, size_t field, const mldf_sample_part *parts,
-                                                    size_t count, mldf_buffer *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_parts_list(const mldf_schema *schema, size_t field,
+                                                    const mldf_sample_part *parts, size_t count, mldf_buffer *out,
+                                                    mldf_error *err);
 /* Of a value that was read from the field. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_parts_info_of(const mldf_schema *schema, size_t field, const mldf_value *value,
                                                        mldf_parts_info *out, mldf_error *err);
@@ -59,8 +60,8 @@ MLDF_API MLDF_NODISCARD mldf_status mldf_parts_count(const mldf_schema *schema, 
 /* Part `index`, decoded as a reader would: an image as its file, a recording as its samples. *kind (may be NULL): which of mldf_parts_schema's fields
  * it is of. scratch is used where the value cannot point into the sample's. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_parts_get(const mldf_schema *schema, size_t field, const mldf_value *value,
-                                                   uint64_t index, mldf_buffer *scratch, mldf_sample_part *out, size_t *kind,
-                                                   mldf_error *err);
+                                                   uint64_t index, mldf_buffer *scratch, mldf_sample_part *out,
+                                                   size_t *kind, mldf_error *err);
 
 #ifdef __cplusplus
 }

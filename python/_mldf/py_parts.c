@@ -58,8 +58,8 @@ static bool take_part(const mldf_schema *kinds, PyObject *item, struct listed *l
     list->fed_count = i + 1;
     if (!feed_value(field, value, &list->fed[i]))
         return false;
-    *part = (mldf_sample_part){
-        .role = field->name, .group = (uint32_t)group, .begin = begin, .value = list->fed[i].value};
+    *part =
+        (mldf_sample_part){.role = field->name, .group = (uint32_t)group, .begin = begin, .value = list->fed[i].value};
     return true;
 }
 
