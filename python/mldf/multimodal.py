@@ -124,7 +124,9 @@ def _as_part(info: FieldInfo, number: int, value: Any) -> SamplePart:
     raise wrong(info, value, f"a part (number {number}): mldf.SamplePart, (role, value) or {{role: value}}")
 
 
-def multimodal_converter(info: FieldInfo, converter: Callable[[FieldInfo], Callable[[Any], Any]]) -> Any:
+def multimodal_converter(
+    info: FieldInfo, converter: Callable[[FieldInfo], Callable[[Any], Any]]
+) -> Callable[[Any], Any]:
     """What makes a field's values ready; converter does it for the kinds."""
     kinds = kinds_of(info)
     numbers = {role: i for i, role in enumerate(kinds)}

@@ -1,4 +1,4 @@
-"""Multimodal samples: what a Writer takes, what reading and batches give, against NumPy and fields of the same kinds."""
+"""Multimodal samples: writing, reading and batches, against NumPy and fields of the same kinds."""
 
 import json
 import os
@@ -153,7 +153,7 @@ def test_wrong_kinds_are_refused(tmp_path, kinds, message):
 def batches(path, pipelines, **options):
     loader = mldf.Loader(path, 5, pipelines=pipelines, **options)
     return [
-        {name: np.copy(b[name]) if isinstance(b[name], np.ndarray) else b[name] for name in b.keys()} for b in loader
+        {name: np.copy(b[name]) if isinstance(b[name], np.ndarray) else b[name] for name in dict(b)} for b in loader
     ]
 
 
