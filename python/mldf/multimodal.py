@@ -83,7 +83,11 @@ class Multimodal(Field):
 
 
 class SamplePart(NamedTuple):
-    """One part of a multimodal sample."""
+    """One part of a multimodal sample.
+
+    >>> SamplePart("text", "a cat", group=1).role
+    'text'
+    """
 
     role: str
     """Which kind it is of."""
