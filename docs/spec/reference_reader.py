@@ -685,7 +685,7 @@ def flow_fault(a, record, size):
     return ("corrupt", 8, f"{size} bytes") if count * height * width * (2 if is_int8 else 4) != size else None
 
 
-COLUMNS = ("kinds", "groups", "begins", "lengths")
+COLUMNS = ("kinds", "groups", "begins", "lengths", "heights", "widths")
 TYPE_IDS = {"int": 1, "float": 2, "bytes": 3, "ndarray": 4, "json": 5, "image_raw": 10, "image_jpeg": 11, "image_png": 12, "image": 13, "audio_waveform": 20,
             "audio_compressed": 21, "audio_spectrogram": 22, "audio_codec_tokens": 23, "video_frames": 30, "video_compressed": 31, "video_optical_flow": 32,
             "text": 40, "text_tokenized": 41, "text_packed": 42}

@@ -32,6 +32,7 @@ from ._mldf import version as __version__
 from .audio import Audio, CompressedAudio, Recording
 from .batch import Batch
 from .dataset import Dataset, open
+from .documents import Interleaved, from_documents, interleave
 from .engine import Engine
 from .errors import Error
 from .fields import (
@@ -58,6 +59,7 @@ from .loader_stats import LoaderStats
 from .look import diff, info, plan, plan_tokens, stats, verify
 from .multimodal import Multimodal, SamplePart
 from .ops import *  # noqa: F403  # a class for every operation
+from .packed_documents import pack_documents
 from .pipeline import CFunction, CSource, Operation
 from .progress import Progress
 from .results import Difference, DiffResult, Leftover, Part, Problem, Result, Skip, VerifyResult
@@ -91,6 +93,7 @@ __all__ = [
     "Frames",
     "Image",
     "Int",
+    "Interleaved",
     "ItemView",
     "Json",
     "Keys",
@@ -133,13 +136,16 @@ __all__ = [
     "errors",
     "extract",
     "features",
+    "from_documents",
     "from_lerobot",
     "images",
     "info",
+    "interleave",
     "merge",
     "open",
     "ops",
     "pack",
+    "pack_documents",
     "plan",
     "plan_tokens",
     "register_field",

@@ -25,6 +25,7 @@ from .loader_custom import Decoded, Decoder, Rows
 from .multimodal import is_part
 from .packed import one_number
 from .pipeline import Pipelines
+from .schema import MULTIMODAL
 from .statements import LOADERS_OWN, Compiled, compile_pipelines, quoted
 from .suggest import near
 from .views import ItemView
@@ -210,7 +211,9 @@ class Outputs:
                 continue
             # A null in a batch is an error: a field that may have some must be asked for.
             wanted = name in self._fields if self._fields is not None else not field.nullable
-            if name in LOADERS_OWN or field.is_struct:  # never an output, and no input of drop
+            if (
+                name in LOADERS_OWN or field.is_struct or field.type_id == MULTIMODAL
+            ):  # never an output, no input of drop
                 continue
             if wanted and name not in named and self._decodes(name):
                 found.decode(quoted(name), name, name)

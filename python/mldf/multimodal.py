@@ -34,7 +34,7 @@ from .video import Video
 
 __all__ = ["Multimodal", "SamplePart"]
 
-COLUMNS = ("kinds", "groups", "begins", "lengths")
+COLUMNS = ("kinds", "groups", "begins", "lengths", "heights", "widths")
 """Outputs that are made of the table of parts itself."""
 
 

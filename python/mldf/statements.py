@@ -11,7 +11,7 @@ from typing import Any
 
 from .errors import ArgumentError, Error, WrongTypeError
 from .pipeline import Key, Operation, OwnOperation, Pipeline, Pipelines, canonical
-from .schema import Schema
+from .schema import MULTIMODAL, Schema
 from .suggest import nearest
 
 __all__ = ["LOADERS_OWN", "Compiled", "compile_pipelines", "quoted"]
@@ -243,7 +243,7 @@ def _add(out: Compiled, key: Any, pipeline: Pipeline, fields: Schema) -> None:
             _add(out, part, pipeline, fields)
         return
     if pipeline is None:
-        odd = key in fields and (fields[key].is_struct or not fields[key].known)
+        odd = key in fields and (fields[key].is_struct or not fields[key].known or fields[key].type_id == MULTIMODAL)
         if not odd and key not in LOADERS_OWN:  # else it is no input of drop
             out.statements.append(f"{left}: drop")
         out.named |= {*names, key}

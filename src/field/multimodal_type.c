@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "field/edge.h"
+#include "field/image_type.h"
 #include "field/multimodal.h"
 #include "field/tokens.h"
 #include "util/buffer.h"
@@ -16,8 +17,8 @@
 
 static const char *const argument_names[] = {"parts", NULL};
 /* Outputs of a loader that are made from the table have these names. */
-enum { COLUMN_KINDS, COLUMN_GROUPS, COLUMN_BEGINS, COLUMN_LENGTHS, COLUMNS };
-static const char *const reserved[COLUMNS + 1] = {"kinds", "groups", "begins", "lengths", NULL};
+enum { COLUMN_KINDS, COLUMN_GROUPS, COLUMN_BEGINS, COLUMN_LENGTHS, COLUMN_HEIGHTS, COLUMN_WIDTHS, COLUMNS };
+static const char *const reserved[COLUMNS + 1] = {"kinds", "groups", "begins", "lengths", "heights", "widths", NULL};
 
 /* ---- Arguments ------------------------------------------------------------------------------------------------------------------ */
 
@@ -308,9 +309,16 @@ static mldf_status part_column(const struct schema_field *field, const struct fi
         if (status < 0)
             break;
         int32_t kind = e.null ? -1 : e.kind;
-        int64_t number = column == COLUMN_GROUPS   ? (int64_t)e.group
-                         : column == COLUMN_BEGINS ? e.begin
-                                                   : (int64_t)mldfi_parts_length(&e);
+        bool image = !e.null && e.of->type->self_describing == FAMILY_IMAGE;
+        int64_t number = 0;
+        if (column == COLUMN_GROUPS)
+            number = (int64_t)e.group;
+        else if (column == COLUMN_BEGINS)
+            number = e.begin;
+        else if (column == COLUMN_LENGTHS)
+            number = (int64_t)mldfi_parts_length(&e);
+        else if (image)
+            number = mldfi_load_u16(e.record + (column == COLUMN_HEIGHTS ? IMAGE_HEIGHT : IMAGE_WIDTH));
         status = column == COLUMN_KINDS ? mldf_buffer_append(out, &kind, sizeof kind, err)
                                         : mldf_buffer_append(out, &number, sizeof number, err);
     }
