@@ -160,7 +160,8 @@ typedef struct mldf_output {
 MLDF_API size_t mldf_loader_output_count(const mldf_loader *loader);
 /* MLDF_END past the last. A padded output `x` is followed by `x_length` (i64) and, when asked for, `x_mask` (bool); a ragged one, whose
  * samples lie end to end in one array, by `x_offset` (i64, one more than samples); behind these stand, when asked for, `x_samples` (i64) and, when
- * fill was asked for it, `x_valid` (bool). Text (the step `strings`) is ragged: sample i is the UTF-8 bytes [x_offset[i], x_offset[i + 1]). Last come `index`, `row` and `valid`. */
+ * fill was asked for it, `x_valid` (bool); clips of a video bring `x_valid` (bool, each frame), `x.pts`, `x.start` and `x.end` (f64, seconds), those
+ * of sound `x_valid` (i64, each clip: samples that there are). Text (the step `strings`) is ragged: sample i is the UTF-8 bytes [x_offset[i], x_offset[i + 1]). Last come `index`, `row` and `valid`. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_output *out);
 /* The fields that are in no batch although nobody dropped them: no statement names them, and their samples differ in size. NULL past the last. */
 MLDF_API const char *mldf_loader_left_out(const mldf_loader *loader, size_t index);

@@ -13,7 +13,9 @@
 struct json;
 struct user_type;
 struct schema_field;
-struct edge; /* edge.h */
+struct edge;  /* edge.h */
+struct start; /* edge.h */
+struct audio_bytes;
 struct value_bounds;
 
 /* ---- One pass over the values of a field, before any is decoded ----------------------------------------------------------------------- */
@@ -120,6 +122,8 @@ struct part_place {
     uint64_t offset, bytes;
     uint8_t record[PART_RECORD_MAX];
     uint32_t record_bytes;
+    bool absent;    /* this value has no such part: it is a null there */
+    uint64_t whole; /* bytes of the value; whoever calls `locate` sets it */
 };
 
 /* The functions that every type has, as in mldf_type. */
@@ -156,6 +160,8 @@ struct field_type {
                          uint64_t *least, uint64_t *most, mldf_error *err);
     /* A writer stores the payload as it is, so that any part of it can be read alone. */
     bool never_compressed;
+    /* Parts of a payload are read alone: in an encrypted file it is sealed in chunks. */
+    bool in_chunks;
     /* The name of the token field that a side column goes along (along.h), and whether it holds spans (spans may be NULL). NULL: none. */
     const char *(*along)(const void *state, bool *spans);
     /* Is this value an array that a user may view in place? NULL: as the layout says. */
@@ -207,6 +213,9 @@ struct field_type {
     /* A column's numbers, appended. */
     mldf_status (*part_column)(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
                                uint64_t payload_bytes, const uint8_t *table, mldf_buffer *out, mldf_error *err);
+    /* When a part that is a sound begins, from the value's own bytes. NULL: with the value. */
+    mldf_status (*part_start)(const struct schema_field *field, const struct field_part *part,
+                              const struct audio_bytes *in, struct start *out, mldf_error *err);
     /* How long a value is along its first dimension (a recording: in time), from its record alone. False: this value has none. NULL: a view cannot
      * cut the type. */
     bool (*steps)(const struct schema_field *field, const uint8_t *record, struct field_steps *out);
@@ -268,6 +277,7 @@ struct schema_field {
     const struct field_type *type; /* NULL: unknown */
     void *state;                   /* from bind */
     mldf_record_layout layout;
+    bool chunked;          /* of a file, or one that is written: payloads are sealed in chunks */
     size_t payload_index;  /* ordinal among the fields with a payload (column of section 2), or SIZE_MAX */
     size_t nullable_index; /* ordinal among the nullable fields (bitmap of section 5), or SIZE_MAX */
 };
@@ -317,6 +327,10 @@ void mldfi_schema_descriptor(const mldf_schema *schema, size_t field, struct des
 
 static inline bool mldfi_field_has_payload(const struct schema_field *field) {
     return (field->info.flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64)) != 0;
+}
+/* Does an encrypted file that is written hold the field's payloads in chunks? What is compressed is decompressed whole. */
+static inline bool mldfi_field_seals_chunks(const struct schema_field *field) {
+    return field->type && field->type->in_chunks && !(field->info.flags & MLDF_FIELD_COMPRESSED);
 }
 /* Does decode make the value in its scratch memory, from the payload's bytes, so that both must lie elsewhere? User-defined types may. */
 static inline bool mldfi_field_is_made(const struct schema_field *field) {

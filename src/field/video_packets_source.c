@@ -56,6 +56,8 @@ static mldf_status find_times(const mldf_value *value, const void *head, uint64_
     out->times.tick = h.video.tick;
     out->times.pts = (const uint8_t *)head + h.video.frames_at;
     out->times.stride = VIDEO_FRAME;
+    const int64_t lasts = h.video.end - h.video.first, most = INT64_C(1) << 58;
+    out->times.end = lasts < most ? lasts : most;
     return MLDF_OK;
 }
 

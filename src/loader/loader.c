@@ -396,7 +396,7 @@ mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_out
         show_dims(array, array->kind != ARRAY_RAGGED, true, out);
     else if (array->kind == ARRAY_MASK)
         show_dims(array, true, false, out);
-    else if (array->kind >= ARRAY_CLIP_VALID && array->kind <= ARRAY_CLIP_END) {
+    else if (array->kind >= ARRAY_CLIP_VALID && array->kind <= ARRAY_CLIP_SOUND) {
         if (array->of->clips.count > 1)
             out->dims[out->ndim++] = array->of->clips.count;
         if (array->kind <= ARRAY_CLIP_PTS)

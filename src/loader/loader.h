@@ -152,6 +152,7 @@ enum array_kind {
     ARRAY_CLIP_PTS,   /* BASE.pts, for each frame */
     ARRAY_CLIP_START, /* BASE.start and BASE.end, for each clip */
     ARRAY_CLIP_END,
+    ARRAY_CLIP_SOUND, /* NAME_valid of a recording's clips, for each clip: samples */
     ARRAY_INDEX,
     ARRAY_ROW,
     ARRAY_VALID

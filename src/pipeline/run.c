@@ -8,6 +8,7 @@
 #include "os/file.h"
 #include "pipeline/frames.h"
 #include "pipeline/source.h"
+#include "pipeline/spectrum.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -121,6 +122,10 @@ mldf_status mldfi_draw(const struct run *r, struct side *side, const struct op *
             return made;
     }
     *draw = room;
+    if (op->own_draw)
+        return side->drawn[op->follows]
+                   ? op->type->follow(op, side->draws[op->follows], frame, room, err)
+                   : mldfi_fail(err, MLDF_E_STATE, "what it shares a draw with has drawn nothing: its value is null");
     if (*drawn && !op->leads)
         return MLDF_OK;
     if (side->many && !op->leads)
@@ -153,6 +158,12 @@ mldf_status mldfi_stage_room(struct chain_memory *memory, struct tensor *out, vo
     return status;
 }
 
+/* How long the last wave on the way was: what is made from it (frames, a spectrum) does not say. */
+static void note_wave(const struct chain *c, const struct op *op, struct chain_memory *memory) {
+    if (c->output.waves && mldfi_edge_is_recording(&op->out))
+        memory->samples = memory->tensor.dims[memory->tensor.ndim - 1];
+}
+
 /* ---- Stages -------------------------------------------------------------------------------------------------------------------- */
 
 struct tensor mldfi_tensor_like(const struct op *op, const struct tensor *in) {
@@ -181,7 +192,7 @@ mldf_status mldfi_shape_step(const struct op *op, const void *draw, const struct
     *out = mldfi_tensor_like(op, &frame);
     mldf_status status = op->type->shape ? op->type->shape(op, draw, &frame, out, err) : MLDF_OK;
     if (op->frames)
-        mldfi_clip_of(out, value->dims[0], out);
+        mldfi_clip_of(out, value->dims[0], value, out);
     return status;
 }
 
@@ -212,6 +223,7 @@ mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, c
     const void *draw;
     struct tensor out;
     int in;
+    memory->frame.start = memory->start;
     mldf_status status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
     if (status == MLDF_OK)
         status = mldfi_shape_step(op, draw, &memory->tensor, &out, err);
@@ -232,6 +244,7 @@ mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, c
     memory->frame = mldfi_frame_of(&out);
     memory->tensor = out;
     memory->in = in;
+    note_wave(&r->plan->graph.chains[chain], op, memory);
     return mldfi_in_step(op, status, err);
 }
 
@@ -254,7 +267,7 @@ mldf_status mldfi_run_finish_stage(const struct run *r, struct side *side, size_
     mldfi_tensor_set_image(&out, image.height, image.width, image.channels);
     size_t step = mldfi_tensor_bytes(&out);
     if (last->frames)
-        mldfi_clip_of(&out, frames, &out);
+        mldfi_clip_of(&out, frames, t, &out);
     mldf_status status = mldfi_stage_room(memory, &out, dst, dst_bytes, &in, err);
     for (uint64_t k = 0; k < frames && status == MLDF_OK; k++) {
         image.data = (uint8_t *)t->data + k * image.stride * image.height;
@@ -286,16 +299,22 @@ static mldf_status run_join(const struct run *r, struct side *side, size_t chain
     memory->frame = mldfi_frame_of(&out);
     memory->tensor = out;
     memory->in = status == MLDF_OK ? in : -1;
+    note_wave(c, op, memory);
     return mldfi_in_step(op, status, err);
 }
 
 static mldf_status run_stage(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                              size_t dst_bytes, mldf_error *err) {
-    const struct op *op = r->plan->graph.chains[chain].ops + stage->first;
-    if (stage->kind == STAGE_SOURCE)
-        return mldfi_run_source(r, side, chain, stage, dst, dst_bytes, err);
-    double start = mldfi_worker_clock(r->worker);
+    const struct chain *c = &r->plan->graph.chains[chain];
+    const struct op *op = c->ops + stage->first;
     mldf_status status;
+    if (stage->kind == STAGE_SOURCE) {
+        status = mldfi_run_source(r, side, chain, stage, dst, dst_bytes, err);
+        if (status == MLDF_OK && !side->chains[chain].null)
+            note_wave(c, op + stage->count - 1, &side->chains[chain]);
+        return status;
+    }
+    double start = mldfi_worker_clock(r->worker);
     if (stage->kind == STAGE_FINISH)
         status = mldfi_run_finish_stage(r, side, chain, &stage->finish, dst, dst_bytes, err);
     else if (stage->kind == STAGE_CODE)
@@ -331,6 +350,8 @@ mldf_status mldfi_run_stages(const struct run *r, struct side *side, size_t chai
     const struct chain *c = &r->plan->graph.chains[chain];
     void *whole = c->stage_count == 0 ? into : NULL; /* the value as it is stored goes into the batch */
     mldf_status status = MLDF_OK;
+    if (first == 0 && c->output.waves)
+        side->chains[chain].samples = c->input_count == 1 ? side->chains[c->inputs[0]].samples : 0;
     if (first == 0)
         status = mldfi_begin_chain(r, side, chain, whole, whole ? into_bytes : 0, err);
     if (first == 0 && status == MLDF_OK && c->output.clips.count && !mldfi_chain_source(c))

@@ -120,6 +120,8 @@ static mldf_status begin_new(mldf_writer *writer, const mldf_schema *schema, con
         st = mldfi_writer_set_card(writer, options->card, options->card_bytes, err);
     if (st >= 0 && (options->secret.key || options->secret.passphrase))
         st = mldfi_crypt_new(&writer->crypt, &options->secret, err);
+    for (size_t f = 0; st >= 0 && f < writer->schema->field_count; f++) /* the schema may be that of another file */
+        writer->schema->fields[f].chunked = writer->crypt && mldfi_field_seals_chunks(&writer->schema->fields[f]);
     if (st >= 0)
         st = mldfi_tables_init(&writer->tables, writer->schema, spill_beside, err);
     if (st < 0)
