@@ -321,6 +321,10 @@ def interleave(
     patch         instead: ceil(height / patch) * ceil(width / patch) of them, by the image's size as it is stored
 
     Parts of other roles, and null parts, have no tokens. The images themselves are ``doc.image``, in the same order.
+
+    >>> batch = {"doc.kinds": [0, 1, 0], "doc.kinds_offset": [0, 3], "doc.lengths": [2, 1, 1], "doc.text": [5, 6, 7]}
+    >>> interleave(batch, kinds={"text": 0, "image": 1}, image_id=9, image_tokens=3).tokens.tolist()
+    [5, 6, 9, 9, 9, 7]
     """
     numbers, offset = np.asarray(batch[f"{field}.kinds"]), np.asarray(batch[f"{field}.kinds_offset"])
     lengths = np.asarray(batch[f"{field}.lengths"]).copy()

@@ -3,6 +3,16 @@
 The sequences are samples of another file, which a Loader shuffles, splits between ranks and resumes as any other.
 Documents go longest first, each into the fullest sequence that takes it (docs/guides/packed-sequences.md, best-fit),
 by what they cost: their tokens, and the placeholders of their images.
+
+>>> import mldf, os, tempfile
+>>> folder = tempfile.mkdtemp()
+>>> docs, packed = os.path.join(folder, "docs.mldf"), os.path.join(folder, "packed.mldf")
+>>> with mldf.Writer(docs, {"doc": mldf.Multimodal({"text": mldf.Tokens(10), "image": mldf.Image()})}) as w:
+...     w.append({"doc": [("text", [1, 2]), ("image", np.zeros((4, 4, 3), np.uint8)), ("text", [3])]})
+>>> mldf.pack_documents(docs, packed, length=8, image_id=9, pad_id=0, image_tokens=3).samples
+1
+>>> mldf.open(packed)[0].tokens.tolist()
+[1, 2, 9, 9, 9, 3, 0, 0]
 """
 
 from __future__ import annotations
