@@ -65,6 +65,8 @@ mldf_status mldfi_sound_add(struct sound_parts *s, const struct av_packet *in, m
         if (p->info.codec == MLDF_AUDIO_OPUS && p->extra.size >= 12 && p->skip == 0)
             p->skip = mldfi_load_u16(p->extra.data + 10); /* OpusHead's pre-skip, which Matroska states otherwise */
     }
+    if (p->count == 1 && p->info.codec == MLDF_AUDIO_VORBIS && in->pts != AV_NO_TIME)
+        s->first = in->pts; /* the first block of Vorbis gives no samples: sound begins with the second */
     double tick = (double)s->base_num / s->base_den,
            jump = in->pts == AV_NO_TIME || s->next == AV_NO_TIME ? 0 : (double)(in->pts - s->next) * tick;
     double most = 1.5 * tick > 0.002 ? 1.5 * tick : 0.002;
