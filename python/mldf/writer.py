@@ -69,6 +69,7 @@ def writer_options(
     card: Mapping[str, Any] | None,
     key: Key,
     passphrase: Passphrase,
+    encrypt_all: bool = False,
 ) -> dict[str, Any]:
     """The options that everything has that writes a file."""
     return {
@@ -79,6 +80,7 @@ def writer_options(
         "page_size": whole_or_none("page_size", page_size),
         "card": _card(card),
         **secret(key, passphrase, "encrypt_"),
+        "encrypt_all": flag("encrypt_all", encrypt_all),
     }
 
 
@@ -107,6 +109,7 @@ class Writer:
     page_size   of the file, a power of two; None: the library's choice
     progress    True: a bar on stderr; or a function that is told (:class:`mldf.Progress`)
     key, passphrase   encrypt with them
+    encrypt_all       encrypt names of fields, numbers, keys and card too; opening then reads all tables, and needs the key
     on_error    "raise", or "skip": leave out samples that cannot be encoded
     check       decode every image after it was encoded
     resume      the file grows as PATH.partial, which outlives an interruption: see :meth:`checkpoint`
@@ -136,6 +139,7 @@ class Writer:
         check: bool = False,
         resume: bool = False,
         progress: ProgressArgument = None,
+        encrypt_all: bool = False,
     ) -> None:
         skip = skips(on_error)
         options = writer_options(
@@ -147,6 +151,7 @@ class Writer:
             card=card,
             key=key,
             passphrase=passphrase,
+            encrypt_all=encrypt_all,
         )
         options |= {"skip_bad_samples": skip, "check_values": flag("check", check), "resume": flag("resume", resume)}
         self._open(path, schema_json(fields), options, progress, tokenizing(fields))
