@@ -17,7 +17,7 @@ FIELD = BASE | {"format", "codec", "kernel", "field"}
 READER = FIELD | {"os", "reader"}
 WRITER = READER | {"writer", "tokenizer"}
 TOOL = WRITER | {"tool"}
-ITEMS = READER | {"items"}
+ITEMS = READER | {"items", "order"}
 ORDER = BASE | {"order"}
 PIPELINE = FIELD | {"os", "order", "pipeline"}
 

@@ -1806,7 +1806,47 @@ class File:
                         self._check_along(sample, f, value)
                     except SpecError as why:
                         problems.append(why)
+        if deep and not (bad_rows or bad_kinds & {PACK_PLANS, VALIDITY}):
+            for k, plan in enumerate(self.plans):  # V15
+                fault = self._plan_fault(plan) if plan["algorithm_version"] == 1 else None
+                if fault:
+                    problem("corrupt", None, f"pack plan {k}: {fault}")
         return problems
+
+    def _plan_fault(self, plan):  # V15
+        f, n, align = self.by_name[plan["field"]], plan["length"], plan["align"]
+        if f.type_id != TOKENS or not f.known or not f.arguments:
+            return "its field does not hold documents"
+        ends = plan["bos"] or plan["eos"]
+        if not 1 <= n <= 2**30 or align < 1 or n % align or ends and n < 4 or not 1 <= plan["algorithm"] <= 3 or plan["long"] > 2 or \
+                plan["seed"] and plan["algorithm"] != 1 or plan["algorithm"] == 3 and (align != 1 or plan["max_pieces"] or plan["long"]):
+            return "its rule"
+        lengths = [self._document_tokens(i, f) for i in range(plan["rows"])]
+        first, table, before, most = plan["first_piece"].tolist(), plan["table"].tolist(), 0, 0
+        for begin, end in zip(first, first[1:]):
+            if not before == begin < end <= len(table):
+                return f"a sequence has pieces {begin} to {end}"
+            before, most, at = end, max(most, end - begin), 0
+            for document, start, length in table[begin:end]:
+                tokens = lengths[document] if document < plan["rows"] else NONE
+                if tokens == NONE or start + length > tokens:
+                    return f"tokens {start} to {start + length} of document {document}"
+                at = -(-at // align) * align + length + (plan["bos"] > 0 and start == 0) + (plan["eos"] > 0 and start + length == tokens)
+                if at > n:
+                    return f"a sequence of {at} tokens"
+        if before != plan["pieces"] or sum(length for _, _, length in table) != plan["placed"] or most != plan["most_pieces"]:
+            return "its numbers are not those of its pieces"
+        if xxh64(struct.pack(f"<{len(lengths)}Q", *lengths)) != plan["lengths_hash"]:
+            return "documents have other lengths"
+        return None
+
+    def _document_tokens(self, sample, f):
+        """As plans count them: 2^64 - 1 of a null, and of a record that says more than its payload can hold."""
+        r = self._record(sample, f)
+        if self.is_null(sample, f.name):
+            return NONE
+        count, size = self.tokens(f, self.data[r:r + f.record_bytes]), self.location(sample, f.name)[1]
+        return count if count <= ((size // 4 + 2) << 17 if f.flags & PREFIX else size) else NONE
 
     def _check_fast_jpeg(self, sample, f, value):
         """Image mode 7 to its coefficients."""

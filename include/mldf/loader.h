@@ -65,6 +65,13 @@ typedef struct mldf_memory_hook {
     void (*free)(void *user, void *data, size_t bytes);
 } mldf_memory_hook;
 
+/* Batches of one length, of the items of a view pow2 (mldf/view.h): all of the same number of tokens. */
+typedef enum mldf_curriculum {
+    MLDF_CURRICULUM_NONE,
+    MLDF_CURRICULUM_NATURAL, /* batches of all lengths in one random order */
+    MLDF_CURRICULUM_GROW_P2 /* `cycles` times from short to long; a part of the batches of each length in every cycle */
+} mldf_curriculum;
+
 typedef struct mldf_loader_options {
     size_t struct_bytes;
     const mldf_context *context;
@@ -122,12 +129,16 @@ typedef struct mldf_loader_options {
     bool want_samples;
     /* Instead of budget: seconds of this rank's batch after padding. The bucket's output must have a time axis of a known rate. */
     double budget_seconds;
+    /* With a view pow2 and a budget, which are tokens of this rank's batch, and at least the longest item's: no buckets are looked for, and no lengths measured.
+     * order: sequential or not says whether items of a length are shuffled. */
+    mldf_curriculum curriculum;
+    uint32_t cycles; /* of MLDF_CURRICULUM_GROW_P2; 0: 8 */
 } mldf_loader_options;
 #define MLDF_LOADER_OPTIONS_INIT \
     { \
         sizeof(mldf_loader_options), 0, 0, 0, MLDF_ORDER_SEQUENTIAL, 0, 0, 0, 64, 0, 0, 1, MLDF_LAST_KEEP, -1, 0, \
             MLDF_BAD_RAISE, 0, 0, 0, true, false, false, false, false, 0, false, false, 0, MLDF_CODEGEN_AUTO, 0, 0, \
-            false, false, 0 \
+            false, false, 0, MLDF_CURRICULUM_NONE, 0 \
     }
 
 /* Compiles the pipeline for the files: every mistake in it is reported here, none later. Readers of several files make one dataset, one
@@ -149,7 +160,8 @@ typedef struct mldf_output {
 MLDF_API size_t mldf_loader_output_count(const mldf_loader *loader);
 /* MLDF_END past the last. A padded output `x` is followed by `x_length` (i64) and, when asked for, `x_mask` (bool); a ragged one, whose
  * samples lie end to end in one array, by `x_offset` (i64, one more than samples); behind these stand, when asked for, `x_samples` (i64) and, when
- * fill was asked for it, `x_valid` (bool). Text (the step `strings`) is ragged: sample i is the UTF-8 bytes [x_offset[i], x_offset[i + 1]). Last come `index`, `row` and `valid`. */
+ * fill was asked for it, `x_valid` (bool); clips of a video bring `x_valid` (bool, each frame), `x.pts`, `x.start` and `x.end` (f64, seconds), those
+ * of sound `x_valid` (i64, each clip: samples that there are). Text (the step `strings`) is ragged: sample i is the UTF-8 bytes [x_offset[i], x_offset[i + 1]). Last come `index`, `row` and `valid`. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_output *out);
 /* The fields that are in no batch although nobody dropped them: no statement names them, and their samples differ in size. NULL past the last. */
 MLDF_API const char *mldf_loader_left_out(const mldf_loader *loader, size_t index);
@@ -226,6 +238,9 @@ MLDF_API MLDF_NODISCARD mldf_status mldf_loader_where(mldf_loader *loader, uint6
  * ranges; MLDF_E_ARGUMENT for batches that came already. Of a running epoch, what was made ahead is made again. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_loader_skip(mldf_loader *loader, uint64_t epoch, uint64_t begin, uint64_t end,
                                                      mldf_error *err);
+/* The same by positions of the epoch, as a state has them: gives another loader of the same order what this one skips. */
+MLDF_API MLDF_NODISCARD mldf_status mldf_loader_skip_positions(mldf_loader *loader, uint64_t epoch, uint64_t begin,
+                                                               uint64_t end, mldf_error *err);
 
 /* ---- Fields that are computed ------------------------------------------------------------------------------------------------- */
 

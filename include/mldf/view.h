@@ -31,11 +31,11 @@ extern "C" {
 typedef struct mldf_view mldf_view;
 
 /* text: "rows", "windows(FIELD, LENGTH, stride=, random=, across=, unit=)", "expand(FIELD, every=, length=, last=, unit=)",
- * "segments(FIELD, by=)", "steps(GROUP, windows=, time=, edge=, tolerance=, drop_last=)" or "packed(FIELD, LENGTH, algorithm=, align=, long=, max_pieces=, bos=, eos= ...)". MLDF_E_SYNTAX and MLDF_E_ARGUMENT
+ * "segments(FIELD, by=)", "steps(GROUP, windows=, time=, edge=, tolerance=, drop_last=)", "pow2(FIELD, LEAST, MOST)" or "packed(FIELD, LENGTH, algorithm=, align=, long=, max_pieces=, bos=, eos= ...)". MLDF_E_SYNTAX and MLDF_E_ARGUMENT
  * name the byte of the text (err->offset) or the parameter. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_view_new(const mldf_reader *const *readers, size_t reader_count,
                                                   const char *text, mldf_view **out, mldf_error *err);
-/* The same of these rows alone (all readers' rows counted through, ascending, each once): for packed, whose items are of many rows. A plan
+/* The same of these rows alone (all readers' rows counted through, ascending, each once): for packed, whose items are of many rows, and for pow2. A plan
  * that a file stores is of all its rows and is not used then. rows NULL: all of them. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_view_new_of(const mldf_reader *const *readers, size_t reader_count,
                                                      const char *text, const uint64_t *rows, uint64_t row_count,

@@ -14,7 +14,8 @@ struct decoder {
     AVCodecContext *context;
     AVPacket *packet;
     AVFrame *frame;
-    float *room; /* sound that is not float */
+    AVBufferRef *bytes; /* of the last packet, with the zeros behind it that decoders read */
+    float *room;        /* sound that is not float */
     size_t room_bytes;
 };
 
@@ -29,6 +30,7 @@ static void close_decoder(void *decoder) {
     struct decoder *d = decoder;
     avcodec_free_context(&d->context);
     av_packet_free(&d->packet);
+    av_buffer_unref(&d->bytes);
     av_frame_free(&d->frame);
     free(d->room);
     free(d);
@@ -114,17 +116,32 @@ static int open_decoder(const struct av_setup *s, void **out, char text[AV_TEXT]
     return 0;
 }
 
+/* A copy of the packet, for decoders read zeros behind it. The memory of the one before is used again where no decoder holds it any more. */
+static int copy_packet(struct decoder *d, const uint8_t *data, size_t bytes) {
+    const size_t all = bytes + AV_INPUT_BUFFER_PADDING_SIZE;
+    if (!d->bytes || d->bytes->size < all || !av_buffer_is_writable(d->bytes)) {
+        av_buffer_unref(&d->bytes);
+        d->bytes = av_buffer_alloc(all + all / 2);
+    }
+    d->packet->buf = d->bytes ? av_buffer_ref(d->bytes) : NULL;
+    if (!d->packet->buf)
+        return AVERROR(ENOMEM);
+    memcpy(d->bytes->data, data, bytes);
+    memset(d->bytes->data + bytes, 0, AV_INPUT_BUFFER_PADDING_SIZE);
+    d->packet->data = d->bytes->data;
+    d->packet->size = (int)bytes;
+    return 0;
+}
+
 static int send(void *decoder, const uint8_t *data, size_t bytes, uint64_t id, char text[AV_TEXT]) {
     struct decoder *d = decoder;
     int code = 0;
     if (bytes > (size_t)INT32_MAX - AV_INPUT_BUFFER_PADDING_SIZE)
         return fail(text, "a packet of more than 2 GiB", AVERROR(EINVAL));
     if (data) {
-        code = av_new_packet(d->packet, (int)bytes); /* a copy, followed by the zeros that decoders read */
+        code = copy_packet(d, data, bytes);
         if (code < 0)
             return fail(text, "packet", code);
-        if (bytes)
-            memcpy(d->packet->data, data, bytes);
         d->packet->pts = (int64_t)id;
         d->context->reordered_opaque = (int64_t)id;
     }

@@ -173,16 +173,18 @@ PyObject *loader_where(PyObject *object, PyObject *args) {
     return list;
 }
 
-/* skip(epoch, begin, end) */
+/* skip(epoch, begin, end, positions) */
 PyObject *loader_skip(PyObject *object, PyObject *args) {
     struct loader *self = (struct loader *)object;
     unsigned long long epoch, begin, end;
+    int positions;
     mldf_error err;
     mldf_status status;
-    if (!PyArg_ParseTuple(args, "KKK", &epoch, &begin, &end) || !loader_enter(self))
+    if (!PyArg_ParseTuple(args, "KKKp", &epoch, &begin, &end, &positions) || !loader_enter(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    status = mldf_loader_skip(self->loader, epoch, begin, end, &err);
+    status = positions ? mldf_loader_skip_positions(self->loader, epoch, begin, end, &err)
+                       : mldf_loader_skip(self->loader, epoch, begin, end, &err);
     Py_END_ALLOW_THREADS
     loader_leave(self);
     if (status < 0)

@@ -6,7 +6,8 @@
 
 static bool read_options(PyObject *dict, mldf_loader_options *o) {
     int order = (int)o->order, last = (int)o->last, bad = (int)o->bad, codegen = (int)o->codegen;
-    uint64_t rank = o->rank, world = o->world_size, in_flight = o->in_flight;
+    int curriculum = (int)o->curriculum;
+    uint64_t rank = o->rank, world = o->world_size, in_flight = o->in_flight, cycles = o->cycles;
     if (!option_text(dict, "pipeline", &o->pipeline) || !option_int(dict, "order", &order) ||
         !option_u64(dict, "seed", &o->seed) || !option_u64(dict, "block", &o->block) ||
         !option_u64(dict, "window", &o->window) || !option_u64(dict, "batch_size", &o->batch_size) ||
@@ -18,13 +19,14 @@ static bool read_options(PyObject *dict, mldf_loader_options *o) {
         !option_bool(dict, "prefetch", &o->prefetch) || !option_bool(dict, "forget_behind", &o->forget_behind) ||
         !option_bool(dict, "direct", &o->direct) || !option_bool(dict, "want_index", &o->want_index) ||
         !option_bool(dict, "want_valid", &o->want_valid) || !option_bool(dict, "want_row", &o->want_row) ||
-        !option_bool(dict, "want_samples", &o->want_samples) ||
-        !option_double(dict, "budget_seconds", &o->budget_seconds) || !option_bool(dict, "exact", &o->exact) ||
-        !option_bool(dict, "reference", &o->reference) || !option_text(dict, "isa", &o->isa) ||
-        !option_int(dict, "codegen", &codegen) || !option_text(dict, "decode", &o->decode))
+        !option_bool(dict, "want_samples", &o->want_samples) || !option_int(dict, "curriculum", &curriculum) ||
+        !option_u64(dict, "cycles", &cycles) || !option_double(dict, "budget_seconds", &o->budget_seconds) ||
+        !option_bool(dict, "exact", &o->exact) || !option_bool(dict, "reference", &o->reference) ||
+        !option_text(dict, "isa", &o->isa) || !option_int(dict, "codegen", &codegen) ||
+        !option_text(dict, "decode", &o->decode))
         return false;
-    if (rank > UINT32_MAX || world > UINT32_MAX || in_flight > UINT32_MAX) {
-        PyErr_SetString(PyExc_OverflowError, "rank, world_size and in_flight are 32-bit numbers");
+    if (rank > UINT32_MAX || world > UINT32_MAX || in_flight > UINT32_MAX || cycles > UINT32_MAX) {
+        PyErr_SetString(PyExc_OverflowError, "rank, world_size, in_flight and cycles are 32-bit numbers");
         return false;
     }
     o->order = (mldf_order_kind)order;
@@ -34,6 +36,8 @@ static bool read_options(PyObject *dict, mldf_loader_options *o) {
     o->rank = (uint32_t)rank;
     o->world_size = (uint32_t)world;
     o->in_flight = (uint32_t)in_flight;
+    o->curriculum = (mldf_curriculum)curriculum;
+    o->cycles = (uint32_t)cycles;
     return true;
 }
 

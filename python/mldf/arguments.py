@@ -23,11 +23,28 @@ CODEGENS = ("auto", "off", "wait")
 OUTPUTS = ("numpy", "torch", "jax")
 
 
+def curriculum_of(order: str | None) -> tuple[int, int]:
+    """Of an order that goes by length: its number in the library, and its cycles; (0, 0) of others.
+
+    >>> curriculum_of("natural"), curriculum_of("grow-p2(4)"), curriculum_of("grow_p2"), curriculum_of("random")
+    ((1, 0), (2, 4), (2, 8), (0, 0))
+    """
+    text = order.replace("_", "-").lower() if isinstance(order, str) else ""
+    found = re.fullmatch(r"\s*(natural|grow-p2)\s*(?:\(\s*(?:cycles\s*=\s*)?(\d+)\s*\))?\s*", text)
+    if found is None or (found[1] == "natural" and found[2]):
+        return 0, 0
+    if found[1] == "natural":
+        return 1, 0
+    return 2, whole("cycles", int(found[2] or 8), 1, 2**32 - 1)
+
+
 def order_kind(order: str | None, shuffle: bool | None) -> int:
     """The place of the order among ORDERS; shuffle is another name for two of them."""
     shuffle = flag_or_none("shuffle", shuffle)
     if order is None:
         return ORDERS.index("random" if shuffle else "sequential")
+    if curriculum_of(order)[0]:
+        return ORDERS.index("sequential" if shuffle is False else "random")
     kind = choice("order", order.replace("_", "-").lower() if isinstance(order, str) else order, ORDERS)
     if shuffle is not None and shuffle != (kind != 0):
         raise ArgumentError(f"order={order!r} and shuffle={shuffle}: they contradict each other")

@@ -31,6 +31,7 @@ from .arguments import (
     budgets,
     cache,
     callables,
+    curriculum_of,
     field_names,
     last_kind,
     order_kind,
@@ -146,7 +147,9 @@ class Loader:
     on_error
         Of samples that cannot be decoded: "raise", "skip" (shorter, even empty batches), "substitute".
     order
-        "sequential", "random", or "quasi-random": random enough, and kind to slow disks.
+        "sequential", "random", or "quasi-random": random enough, and kind to slow disks. Of a view pow2, with budget=
+        tokens of a rank's batch: "natural", batches of one length each in a random order, or "grow-p2(8)", 8 times
+        from short to long.
     subset
         A slice, a mask, or numbers of samples: in any order, which stays unless there is a shuffle.
     weights, balance, ratios, samples_per_epoch
@@ -254,6 +257,9 @@ class Loader:
         self._view = _view_of(dataset, view)
         self._given = given
         kind = order_kind(order, shuffle)
+        curriculum, cycles = curriculum_of(order)
+        if curriculum and bucket is None and self._view is not None:
+            bucket = self._view.field
         self.rank, self.world_size, self._rank_from = find_rank(rank, world_size, group)
         """Of this process, as given or found."""
         sizes = batch_sizes(batch_size, global_batch_size)
@@ -276,6 +282,8 @@ class Loader:
             "bucket_output": text("bucket", bucket),
             "budget": budgets(budget)[0],
             "budget_seconds": budgets(budget)[1],
+            "curriculum": curriculum,
+            "cycles": cycles,
             "prefetch": flag("prefetch", how["prefetch"]),
             "forget_behind": flag("forget_behind", how["forget_behind"]),
             "direct": direct,
@@ -311,7 +319,7 @@ class Loader:
         self._pipelines = pipelines
         self._take(self._make(pipelines))
         self._counted: tuple[_mldf.Loader, int, int] | None = None  # of an epoch, with a budget
-        self._skips: list[tuple[int, int, int]] = []  # epoch, batches from, to
+        self._skips: list[tuple[int, int, int]] = []  # epoch, positions from, to
         self._next_epoch = 0
         self._state_of_next = True  # the next epoch is not begun: state_dict tells of it
         self._resumed = False
@@ -411,9 +419,7 @@ class Loader:
         if self._resumed:
             raise StateError("set_pipelines comes before load_state_dict")
         made = self._make(pipelines)
-        for skip in self._skips:
-            if skip[0] >= self._next_epoch:
-                made.core.skip(*skip)
+        self._skip_later(made.core)
         if self._waiting is not None:
             self._waiting[0].core.close()
         self._waiting = (made, pipelines)
@@ -442,8 +448,7 @@ class Loader:
         if self._waiting is not None:
             self._switch()
         self._next_epoch, self._resumed, self._state_of_next = wanted["epoch"], True, False
-        size = self._options["global_batch_size"] or self._options["batch_size"] * self.world_size
-        self._skips = [(epoch, begin // size, -(-end // size)) for epoch, begin, end in wanted.get("skip", [])]
+        self._skips = [(epoch, begin, end) for epoch, begin, end in wanted.get("skip", [])]
         self._counted = None
         self._generation += 1
 
@@ -465,10 +470,18 @@ class Loader:
         by positions of the order, and holds for other batch sizes and ranks: call it on every rank. At most 16 ranges.
         """
         number = self.epoch if epoch is None else whole("epoch", epoch)
-        self._alive().skip(number, whole("begin", begin), whole("end", end))
+        core = self._alive()
+        core.skip(number, whole("begin", begin), whole("end", end), False)
+        self._skips = [(e, from_, to) for e, from_, to in json.loads(core.state()).get("skip", [])]
+        self._counted = None
         if self._waiting is not None:
-            self._waiting[0].core.skip(number, begin, end)
-        self._skips, self._counted = [*self._skips, (number, begin, end)], None
+            self._skip_later(self._waiting[0].core)
+
+    def _skip_later(self, core: _mldf.Loader) -> None:
+        """Of the epochs that this core is going to run."""
+        for epoch, begin, end in self._skips:
+            if epoch >= self._next_epoch:
+                core.skip(epoch, begin, end, True)
 
     # ---- what it is, what it did ----
 

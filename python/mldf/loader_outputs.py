@@ -144,7 +144,8 @@ class Outputs:
                 raise NoFieldError(f"pipelines: there is no output {name!r}{near(name, names)}", field=name)
         left_out = [n for n in self._schema if n not in names and (self._fields is None or n in self._fields)]
         # Who names a field, also to drop it, knows of it.
-        unnamed = left_out if pipelines is None else [n for n in left_out if n not in found.named]
+        parts_of = {name.rpartition(".")[0] for name in found.named if name not in self._schema}
+        unnamed = left_out if pipelines is None else [n for n in left_out if n not in found.named | parts_of]
         if self._fields is None and unnamed:
             self._warn(unnamed)
         index, _, key, row = self._wants

@@ -310,42 +310,46 @@ class Channels(Operation):
 
 
 class Clip(Operation):
-    """Frames of a video, by number or by time: random, in the middle, spread evenly or fixed; also of an array's first
-    dimension.
+    """Frames of a video, by number or by time: random, in the middle, spread evenly or fixed; with the sound of that
+    time. Also of a recording by itself, and of an array's first dimension.
 
-    frames  frames of a clip
-    stride  every so many frames of the video
-    fps     frames a second of the clip, by the times of the video's frames; instead of stride. 0: by stride
-    start   where a clip begins: anywhere with equal chance, in the middle, the clips of `count` spread evenly from
-            the first to the last possible frame, or at `first` (random, center, uniform, fixed, centre)
-    count   clips of one video; more than one add an axis in front: (count, frames, ...)
-    short   a video without enough frames: its last one again, from its first one on, zeros, fewer frames, or error.
-            NAME_valid says which frames there are (repeat_last, wrap, zero, drop, error)
-    first   where a fixed clip begins: number of the frame, or seconds if fps is given
+    frames   frames of a clip
+    stride   every so many frames of the video
+    fps      frames a second of the clip, by the times of the video's frames; instead of stride. 0: by stride
+    start    where a clip begins: anywhere with equal chance, in the middle, the clips of `count` spread evenly from
+             the first to the last possible frame, or at `first` (random, center, uniform, fixed, centre)
+    count    clips of one video; more than one add an axis in front: (count, frames, ...)
+    short    a video without enough frames: its last one again, from its first one on, zeros, fewer frames, or
+             error. NAME_valid says which frames there are (repeat_last, wrap, zero, drop, error)
+    first    where a fixed clip begins: number of the frame or sample, or seconds if fps is given
+    samples  sound: exactly so many samples from the clip's beginning on, zeros where there are none. 0: what is
+             heard while the clip's frames are shown
     """
 
     name: ClassVar[str] = "clip"
     parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
-        ("frames", "int", ...),
+        ("frames", "int", 0),
         ("stride", "int", 1),
         ("fps", "float", 0),
         ("start", "choice", "random"),
         ("count", "int", 1),
         ("short", "choice", "repeat_last"),
         ("first", "float", 0),
+        ("samples", "int", 0),
     )
 
     def __init__(
         self,
-        frames: int,
+        frames: int = 0,
         stride: int = 1,
         fps: float = 0,
         start: str = "random",
         count: int = 1,
         short: str = "repeat_last",
         first: float = 0,
+        samples: int = 0,
     ) -> None:
-        super().__init__(frames, stride, fps, start, count, short, first)
+        super().__init__(frames, stride, fps, start, count, short, first, samples)
 
 
 class Cmvn(Operation):

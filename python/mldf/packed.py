@@ -8,7 +8,7 @@ from typing import Any
 
 from .errors import ArgumentError
 
-__all__ = ["is_packed", "one_number", "with_fields", "with_parameter"]
+__all__ = ["chooses_rows", "is_packed", "one_number", "with_fields", "with_parameter"]
 
 _CALL = re.compile(r"\s*([^\s(]+)\s*\((.*)\)\s*", re.DOTALL)
 _WORDS = ("positions", "cu_seqlens", "max_seqlen")
@@ -18,6 +18,11 @@ _WORDS = ("positions", "cu_seqlens", "max_seqlen")
 def is_packed(view: Any) -> bool:
     """A view's text of packed sequences?"""
     return isinstance(view, str) and view.lstrip().startswith("packed")
+
+
+def chooses_rows(view: Any) -> bool:
+    """A view's text whose items are made of the rows of a subset, not chosen by them?"""
+    return is_packed(view) or (isinstance(view, str) and view.lstrip().startswith("pow2"))
 
 
 def with_parameter(view: str, name: str, value: str) -> str:

@@ -105,7 +105,7 @@ def _mixed(dataset: Dataset, ratios: Any, draws: int | None, view: ItemView | No
         raise ArgumentError(f"ratios: {given} of them for {len(infos)} files; one for each, two at least")
     if any(isinstance(r, (float, np.floating)) for r in ratios):
         ratios = _shares(ratios)
-    if view is not None and view.packed and "per_file=true" not in view.text:
+    if view is not None and view.chooses_rows and "per_file=true" not in view.text:
         raise ArgumentError(
             f"ratios: the view {view.text} has sequences of several files; per_file=true packs each alone"
         )
@@ -131,9 +131,9 @@ def describe(
         draws = whole("samples_per_epoch", draws, 1)
     if len(chosen) > 1:
         raise ArgumentError(f"{' and '.join(chosen)}: one of them at a time")
-    if view is not None and view.packed and (weights is not None or balance is not None):
+    if view is not None and view.chooses_rows and (weights is not None or balance is not None):
         raise ArgumentError(
-            f"{chosen[0]}: a packed sequence has pieces of many documents; ratios= mixes files, "
+            f"{chosen[0]}: the view {view.text} is made of documents, not chosen by rows; ratios= mixes files, "
             "subset= leaves documents out"
         )
     if weights is not None:
@@ -144,5 +144,5 @@ def describe(
         return _mixed(dataset, ratios, draws, view)
     if draws is not None:
         raise ArgumentError("samples_per_epoch goes with weights, balance or ratios")
-    numbers = None if view is not None and view.packed else _numbers(dataset)  # whose plan is of the subset
+    numbers = None if view is not None and view.chooses_rows else _numbers(dataset)  # whose plan is of the subset
     return None if numbers is None else ("subset", _listed(_items(view, numbers), shuffled))

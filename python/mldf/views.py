@@ -27,7 +27,7 @@ import numpy.typing as npt
 from . import _mldf
 from .audio import Recording
 from .errors import ArgumentError, NoSampleError, WrongTypeError
-from .packed import is_packed
+from .packed import chooses_rows
 from .sample import Sample, sample_type
 from .schema import Schema
 from .video import Video
@@ -83,11 +83,11 @@ class ItemView(Sequence[Sample]):
         self.dataset = dataset
         """Whose rows they are."""
         rows = None
-        if is_packed(text) and dataset._index is not None:  # a plan of these documents alone
+        if chooses_rows(text) and dataset._index is not None:  # a plan of these documents alone
             rows = np.unique(dataset._numbers(None))
             if len(rows) != len(dataset):
                 raise ArgumentError(
-                    "a packed view of a subset that has rows several times: each document is there once"
+                    "a packed or pow2 view of a subset that has rows several times: each document is there once"
                 )
         self._core = _mldf.new_view(tuple(dataset._view.files.readers), text, rows)
         described = self._core.describe()
@@ -117,7 +117,9 @@ class ItemView(Sequence[Sample]):
         names = [part.split("=")[0] for part in found[1].split(";")] if found else []
         self._stacked = {n for n in names if schema[n].dtype is not None}
         self._numbers: Numbers | None = None
-        if dataset._index is not None and not self.packed:
+        self.chooses_rows = chooses_rows(self.text)
+        """Is it made of the rows of a subset, and not chosen by them?"""
+        if dataset._index is not None and not self.chooses_rows:
             self._numbers = spread(*items_of(self._core, dataset._numbers(None)))
 
     def __len__(self) -> int:

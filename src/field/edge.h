@@ -31,7 +31,8 @@ static inline size_t mldfi_dtype_size(mldf_dtype dtype) {
 }
 
 /* Axes: a letter for each dimension. t: frames or samples in time; h: rows; w: columns; c: channels. An image is "hwc" or "chw", a clip
- * "thwc" or "tchw", a recording "t" or "ct", a spectrogram (f: bands) "ft" or "tf", maybe with c in front. ("n" is reserved for items that each have an extent and a draw of their own.) */
+ * "thwc" or "tchw", a recording "t" or "ct", a spectrogram (f: bands) "ft" or "tf", maybe with c in front. n, first of all: several clips of a
+ * recording; operations are mapped over them with one draw (src/pipeline/frames.h). */
 static inline uint32_t mldfi_axis(const char *axes, char letter) {
     uint32_t i = 0;
     while (axes[i] && axes[i] != letter)
@@ -52,6 +53,12 @@ static inline void mldfi_set_axes(char axes[MLDF_MAX_DIMS + 1], const char *lett
 /* An exact number: num / den. */
 struct ratio {
     uint64_t num, den;
+};
+
+/* When a sound begins: num / den seconds after the first frame of its video is shown. den 0: with it. */
+struct start {
+    int64_t num;
+    uint64_t den;
 };
 
 struct frame_source;
@@ -75,7 +82,8 @@ struct edge {
     const struct frame_source *video; /* ENCODED video: how its frames are read (video_source.h), */
     const void *video_state;          /* and the field's state */
     bool timed;                       /* a video, stored or decoded: each frame has a time of its own */
-    uint32_t clips;                   /* axis t is so many clips end to end, all of one length; 0 and 1: one */
+    bool anchored;  /* a recording whose first sample is the stored one's: the times of all are known */
+    uint32_t clips; /* axis t is so many clips end to end, all of one length; 0 and 1: one */
     uint32_t ndim;
     int64_t dims[MLDF_MAX_DIMS];  /* DIM_VARIES where samples differ */
     uint64_t most[MLDF_MAX_DIMS]; /* an upper bound of each dimension; MLDF_NONE: not known */
@@ -85,7 +93,7 @@ struct edge {
 static inline void mldfi_edge_unname(struct edge *edge) {
     mldfi_set_axes(edge->axes, "");
     edge->rate = edge->seconds = (struct ratio){0, 0};
-    edge->timed = false;
+    edge->timed = edge->anchored = false;
     edge->clips = 0;
 }
 /* The dimension along which values are long: axis t; where dimensions have no names, the first. ndim: there is none. */

@@ -13,7 +13,9 @@
 struct json;
 struct user_type;
 struct schema_field;
-struct edge; /* edge.h */
+struct edge;  /* edge.h */
+struct start; /* edge.h */
+struct audio_bytes;
 struct value_bounds;
 
 /* ---- One pass over the values of a field, before any is decoded ----------------------------------------------------------------------- */
@@ -115,6 +117,8 @@ struct part_place {
     uint64_t offset, bytes;
     uint8_t record[PART_RECORD_MAX];
     uint32_t record_bytes;
+    bool absent;    /* this value has no such part: it is a null there */
+    uint64_t whole; /* bytes of the value; whoever calls `locate` sets it */
 };
 
 /* The functions that every type has, as in mldf_type. */
@@ -192,6 +196,9 @@ struct field_type {
     /* Where a part is, from the record alone: value->data may be NULL. Parts that are strided need none. */
     mldf_status (*locate)(const struct schema_field *field, const struct field_part *part, const mldf_value *value,
                           struct part_place *out, mldf_error *err);
+    /* When a part that is a sound begins, from the value's own bytes. NULL: with the value. */
+    mldf_status (*part_start)(const struct schema_field *field, const struct field_part *part,
+                              const struct audio_bytes *in, struct start *out, mldf_error *err);
     /* How long a value is along its first dimension (a recording: in time), from its record alone. False: this value has none. NULL: a view cannot
      * cut the type. */
     bool (*steps)(const struct schema_field *field, const uint8_t *record, struct field_steps *out);

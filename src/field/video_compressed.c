@@ -245,12 +245,24 @@ static mldf_status locate(const struct schema_field *field, const struct field_p
         memcpy(out->record, value->record, VIDEO_RECORD);
         return MLDF_OK;
     }
-    if (!mldfi_video_sound_record(value->record, out->record))
-        return mldfi_fail(err, MLDF_E_CORRUPT, "the video has no sound");
+    out->absent = !mldfi_video_sound_record(value->record, out->record);
     out->bytes = mldfi_load_u64((const uint8_t *)value->record + VIDEO_SOUND_BYTES);
     out->offset = value->bytes - out->bytes;
     out->record_bytes = AUDIO_RECORD;
     return MLDF_OK;
+}
+
+static mldf_status part_start(const struct schema_field *field, const struct field_part *p,
+                              const struct audio_bytes *in, struct start *out, mldf_error *err) {
+    struct video_head head;
+    (void)field;
+    *out = (struct start){0, 1};
+    if (p->index != PART_AUDIO)
+        return MLDF_OK;
+    mldf_status status = mldfi_video_open(NULL, in, &head, err);
+    if (status == MLDF_OK)
+        *out = (struct start){head.sound.start_num, head.sound.start_den};
+    return status;
 }
 
 static bool same(const mldf_value *a, const mldf_value *b) {
@@ -281,6 +293,7 @@ const struct field_type mldfi_type_video_compressed = {
     .part = part,
     .part_edge = part_edge,
     .locate = locate,
+    .part_start = part_start,
     .steps = steps,
     .see = see,
     .see_value = see_value,

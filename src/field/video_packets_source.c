@@ -6,6 +6,7 @@
 #include "field/video_decode.h"
 #include "field/video_source.h"
 #include "field/video_type.h"
+#include "kernel/kernels.h"
 #include "kernel/video_rgb.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -55,6 +56,8 @@ static mldf_status find_times(const mldf_value *value, const void *head, uint64_
     out->times.tick = h.video.tick;
     out->times.pts = (const uint8_t *)head + h.video.frames_at;
     out->times.stride = VIDEO_FRAME;
+    const int64_t lasts = h.video.end - h.video.first, most = INT64_C(1) << 58;
+    out->times.end = lasts < most ? lasts : most;
     return MLDF_OK;
 }
 
@@ -212,6 +215,7 @@ static mldf_status deliver(void *user, uint64_t number, const struct av_image *i
     const struct frame_wish *w = d->wish;
     struct video_planes planes;
     struct video_rgb rgb;
+    const struct kernels *kernels = w->kernels ? w->kernels : mldfi_kernels_best();
     const size_t pixel = (size_t)3 * ((unsigned)w->bits / 8), count = (size_t)w->width * w->height;
     mldf_status status = planes_of(d->stream, image, &planes, err);
     if (status < 0)
@@ -221,13 +225,13 @@ static mldf_status deliver(void *user, uint64_t number, const struct av_image *i
     const size_t wide = (size_t)(w->channels > 3 ? w->channels : 3) * ((unsigned)w->bits / 8);
     status = mldfi_buffer_resize(&d->w->pixels, 3 * count * wide + 64, err);
     if (status == MLDF_OK)
-        status = mldfi_buffer_resize(&d->w->rows, mldfi_video_rgb_room(o.width) * sizeof(int32_t), err);
+        status = mldfi_buffer_resize(&d->w->rows, mldfi_video_rgb_room(o.width) * sizeof(uint16_t), err);
     if (status < 0)
         return status;
     uint8_t *made = d->w->pixels.data, *out = made;
     mldfi_video_rgb_begin(&rgb, &planes, (uint32_t)w->bits);
     for (uint32_t y = 0; y < o.height; y++)
-        mldfi_video_rgb_row(&rgb, o.x, o.y + y, o.width, (int32_t *)(void *)d->w->rows.data,
+        mldfi_video_rgb_row(kernels, &rgb, o.x, o.y + y, o.width, (uint16_t *)(void *)d->w->rows.data,
                             made + (size_t)y * o.width * pixel);
     if (turned) {
         out = made + count * wide;

@@ -28,8 +28,8 @@ struct frame_wish {
     uint32_t x, y, width, height; /* at the scale; inside the frame */
     unsigned scale;               /* 1, and where info.reducible 2, 4, 8 */
     int channels, bits;
-    uint64_t max_bytes; /* of one frame, decoded; 0: the codecs' own limit */
-    const struct kernels *kernels;
+    uint64_t max_bytes;            /* of one frame, decoded; 0: the codecs' own limit */
+    const struct kernels *kernels; /* NULL: the best there are */
 };
 
 /* Frame numbers[k]: exactly the window. Valid until it returns. */

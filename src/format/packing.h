@@ -25,11 +25,22 @@ struct packing_rule {
     uint8_t algorithm;
     uint8_t long_documents;
     uint64_t seed; /* best-fit: documents that take equal places come in a random order; 0: by their numbers */
+    bool
+        ranked; /* best-fit: the plan says which pieces take equal places (struct packing_ranks). Not part of what is stored */
 };
 
 struct packing_piece {
     uint64_t document;
     uint32_t from, length;
+};
+
+/* Pieces that take equal places may change places with one another, and every sequence is still full as it was. Pieces beyond those that fill a bin alone
+ * are ranked, the longest first: those of `size` places have the ranks [ends[size + 1], ends[size]). */
+struct packing_ranks {
+    uint64_t full;   /* pieces of the table that fill a bin alone: they are the first ones */
+    uint64_t *ends;  /* by size, to length + 1 */
+    uint32_t *rank;  /* of piece full + i */
+    uint32_t *piece; /* of a rank: its number, less full */
 };
 
 struct packing {
@@ -46,6 +57,7 @@ struct packing {
     const uint8_t *first, *table; /* u64[bins + 1]; pieces of 12 or 16 bytes. NULL with concat */
     uint64_t *ends;               /* concat: where each row ends in the run of all documents, bos and eos counted */
     const uint64_t *lengths;      /* concat: the caller's */
+    struct packing_ranks *ranks;  /* rule.ranked */
     void *memory;                 /* owned: what first and table point into; NULL: a view */
 };
 

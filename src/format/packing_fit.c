@@ -51,6 +51,12 @@ uint64_t mldfi_packing_hash(const uint64_t *lengths, uint64_t rows) {
 }
 
 void mldfi_packing_free(struct packing *p) {
+    if (p->ranks) {
+        free(p->ranks->ends);
+        free(p->ranks->rank);
+        free(p->ranks->piece);
+        free(p->ranks);
+    }
     free(p->memory);
     free(p->ends);
     memset(p, 0, sizeof *p);
@@ -411,9 +417,29 @@ static mldf_status write_bins(struct best_fit *b, struct packing *p, const uint6
             struct division d = divide(&p->rule, lengths[rest.document]);
             piece_of(&p->rule, rest.document, lengths[rest.document], &d, d.full, &piece);
         }
-        put_piece(p, table, next[b->bin[i]]++, &piece);
+        uint64_t to = next[b->bin[i]]++;
+        put_piece(p, table, to, &piece);
+        if (p->ranks) {
+            p->ranks->rank[to - b->full] = (uint32_t)i;
+            p->ranks->piece[i] = (uint32_t)(to - b->full);
+        }
     }
     free(next);
+    return MLDF_OK;
+}
+
+/* After sorting, starts[size] is where the rests of that size end: what ranks need. */
+static mldf_status begin_ranks(struct best_fit *b, struct packing *p, mldf_error *err) {
+    struct packing_ranks *ranks = p->ranks = mldfi_alloc_zero(1, sizeof *ranks, err);
+    if (!ranks)
+        return MLDF_E_MEMORY;
+    ranks->full = b->full;
+    ranks->rank = mldfi_alloc((size_t)(b->rests + 1) * sizeof *ranks->rank, err);
+    ranks->piece = mldfi_alloc((size_t)(b->rests + 1) * sizeof *ranks->piece, err);
+    ranks->ends = mldfi_alloc_zero((size_t)p->rule.length + 2, sizeof *ranks->ends, err);
+    if (!ranks->rank || !ranks->piece || !ranks->ends)
+        return MLDF_E_MEMORY;
+    memcpy(ranks->ends, b->starts, ((size_t)p->rule.length + 1) * sizeof *ranks->ends);
     return MLDF_OK;
 }
 
@@ -424,6 +450,8 @@ static mldf_status best_fit(struct packing *p, const uint64_t *lengths, mldf_err
     mldf_status status = sort_rests(&b, &p->rule, lengths, p->rows, err);
     if (status >= 0 && p->rule.seed)
         status = shuffle_ties(&b, &p->rule, err);
+    if (status >= 0 && p->rule.ranked)
+        status = begin_ranks(&b, p, err);
     if (status >= 0)
         status = rooms_begin(&b.rooms, p->rule.length, b.rests, err);
     if (status >= 0)

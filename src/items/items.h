@@ -3,6 +3,7 @@
  *   view.c        new, free, what a view tells            view_text.c   "windows(x, 1025)" → map, field, parameters; canonical text
  *   view_rows.c   rows             view_windows.c windows             view_expand.c expand           one file for each map
  *   view_packed.c packed: packed.h says more
+ *   view_pow2.c   pow2: documents in pieces of powers of two
  *   view_segments.c segments       view_steps.c steps: steps.h says more
  *   row_table.c   row → items in front of it, made once; item → row in constant time
  *   item_value.c  the value of an item's field: pieces        item_element.c  the k-th entry of a row's value
@@ -26,7 +27,7 @@ typedef enum item_mode {
 
 /* Where an item is: its first piece, and how long it is. */
 struct item_place {
-    uint64_t item, draw;
+    uint64_t item, draw, epoch;
     uint64_t row; /* of the reader: the anchor */
     uint32_t reader;
     bool odd;            /* the row is null, or could not be measured: the item is what reading it gives */
@@ -101,6 +102,7 @@ struct mldf_view {
     uint64_t row_count;
     struct steps *steps;   /* of the map steps (steps.h) */
     struct packed *packed; /* of packed sequences */
+    struct pow2 *pow2;     /* of the map pow2 (pow2.h) */
     mldf_schema *schema;   /* the fields of an item, where they are not the rows' */
 };
 
@@ -119,6 +121,8 @@ struct item_map {
     bool (*piece)(const mldf_view *view, const struct item_place *place, size_t index, mldf_piece *out);
     /* The items that begin in a row. */
     void (*items)(const mldf_view *view, uint64_t row, uint64_t *first, uint64_t *count);
+    /* The items of documents [first, end), ascending, where a row's are not a run: puts `room` of them, and returns how many there are. */
+    size_t (*find)(const mldf_view *view, uint64_t first, uint64_t end, uint64_t *items, size_t room);
     /* What becomes of a field; NULL: the named one is CUT, all others are ANCHOR. */
     item_mode (*mode)(const mldf_view *view, const char *field);
     /* The type of the cut field's value in an item. */
@@ -128,7 +132,7 @@ struct item_map {
     void (*free)(mldf_view *view); /* what open made; NULL: nothing */
 };
 extern const struct item_map mldfi_view_rows, mldfi_view_windows, mldfi_view_expand, mldfi_view_segments,
-    mldfi_view_packed, mldfi_view_steps;
+    mldfi_view_packed, mldfi_view_steps, mldfi_view_pow2;
 
 /* Into view->map, field and args. */
 mldf_status mldfi_view_parse(mldf_view *view, const char *text, mldf_error *err);
@@ -179,9 +183,9 @@ static inline item_mode mldfi_view_mode(const mldf_view *view, const char *field
 uint64_t mldfi_view_row_steps(const mldf_view *view, uint32_t reader, uint64_t row);
 /* Documents: rows, but of packed streams their documents. The items that have a piece of one, ascending; returns how many, and puts `room`. */
 uint64_t mldfi_view_documents(const mldf_view *view);
-size_t mldfi_view_find_document(const mldf_view *view, uint64_t document, uint64_t *items, size_t room);
+size_t mldfi_view_find_document(const mldf_view *view, uint64_t document, uint64_t epoch, uint64_t *items, size_t room);
 /* An item that exists. */
-void mldfi_view_place(const mldf_view *view, uint64_t item, uint64_t draw, struct item_place *out);
+void mldfi_view_place(const mldf_view *view, uint64_t item, uint64_t draw, uint64_t epoch, struct item_place *out);
 
 /* Arrays of rows that lie in a mapping, so that the next item of the same row is a sum and no look at the row. One thread's. Begins as {0}. */
 enum { ITEM_CACHE = 16 };

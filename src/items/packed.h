@@ -25,6 +25,7 @@ enum {
     PACKED_EOS,
     PACKED_PER_FILE,
     PACKED_SEED,
+    PACKED_RESEED,
     PACKED_OBJECTIVE,
     PACKED_FIM_RATE,
     PACKED_FIM_SPM,
@@ -47,6 +48,7 @@ enum {
     PACKED_PARAMS
 };
 enum { OBJECTIVE_CAUSAL, OBJECTIVE_FIM, OBJECTIVE_MLM };
+enum { RESEED_NEVER, RESEED_EPOCH };
 enum { ENDS_MASK, ENDS_NEXT };
 enum { POSITIONS_PIECE, POSITIONS_DOCUMENT };
 enum { CU_ROWS, CU_FLAT, CU_RAGGED };
@@ -119,7 +121,13 @@ mldf_status mldfi_packed_take_objective(mldf_view *view, mldf_error *err);
 
 /* Plans for the rule: stored ones where they fit, else made. Fills plans, first_item, first_document, lengths and the digest's 16 bytes. */
 mldf_status mldfi_packed_plan(mldf_view *view, const struct packing_rule *rule, mldf_error *err);
+/* The documents of all readers: p->lengths, and of streams first_of_row and starts; also where it fails. documents_of[i + 1]: those of readers to i. */
+mldf_status mldfi_packed_measure(mldf_view *view, struct packed *p, uint64_t *documents_of, mldf_error *err);
 void mldfi_packed_plan_free(struct packed *p, size_t readers);
+/* The next multiple of `align`, which need not be a power of two. */
+static inline uint64_t mldfi_packed_align(uint64_t at, uint32_t align) {
+    return align == 1 ? at : (at + align - 1) / align * align;
+}
 
 /* The pieces of an item, one after the other. */
 struct packed_walk {
@@ -128,20 +136,23 @@ struct packed_walk {
     uint64_t at, end;
     struct packing_cursor cursor;
     bool concat;
+    uint64_t epoch;
 };
 struct packed_step {
     uint64_t document; /* of all of them */
     uint64_t from, length;
     bool bos, eos; /* concat: known; else to be found out with the document's tokens */
 };
-void mldfi_packed_walk(const mldf_view *view, uint64_t item, struct packed_walk *out);
+/* epoch: which documents of equal length are where, with reseed. */
+void mldfi_packed_walk(const mldf_view *view, uint64_t item, uint64_t epoch, struct packed_walk *out);
 bool mldfi_packed_next(struct packed_walk *walk, struct packed_step *out);
 /* Where a document is: reader, its row, and where it begins there; *tokens: how long it is, or MLDF_NONE: its row says. */
-void mldfi_packed_document(const mldf_view *view, uint64_t document, uint32_t *reader, uint64_t *row, uint64_t *begin,
-                           uint64_t *tokens);
+void mldfi_packed_document(const mldf_view *view, const struct packed *p, uint64_t document, uint32_t *reader,
+                           uint64_t *row, uint64_t *begin, uint64_t *tokens);
 
 /* The items that have a piece of documents [first, end), ascending; returns how many, and puts `room` of them. */
-size_t mldfi_packed_find(const mldf_view *view, uint64_t first, uint64_t end, uint64_t *items, size_t room);
+size_t mldfi_packed_find(const mldf_view *view, uint64_t first, uint64_t end, uint64_t epoch, uint64_t *items,
+                         size_t room);
 
 /* ---- packed_item.c ------------------------------------------------------------------------------------------------------------- */
 
@@ -165,7 +176,7 @@ static inline bool mldfi_packed_ends_document(const struct packed_piece *e) {
 }
 struct packed_item {
     const mldf_view *view;
-    uint64_t item, draw;
+    uint64_t item, draw, epoch;
     struct packed_piece *pieces; /* the view's most_pieces */
     bool *moved;                 /* by piece: its tokens are in the arena. Behind the pieces */
     size_t count;

@@ -72,7 +72,7 @@ static mldf_status take_piece(const mldf_view *view, const mldf_reader *const *r
     uint64_t begin, known;
     mldf_value value;
     *out = (struct packed_piece){.document = step->document, .from = step->from, .length = step->length};
-    mldfi_packed_document(view, step->document, &out->reader, &out->row, &begin, &known);
+    mldfi_packed_document(view, p, step->document, &out->reader, &out->row, &begin, &known);
     const mldf_reader *reader = readers[out->reader];
     size_t field = view->fields[out->reader];
     mldf_status status = mldfi_item_row(reader, out->row, field, cache, &item->aside, &value, err);
@@ -119,7 +119,7 @@ static mldf_status find_following(const mldf_view *view, const mldf_reader *cons
     if (p->ends != ENDS_NEXT || p->plans[plan].rule.algorithm != PACKING_CONCAT ||
         number + 1 == p->first_item[plan + 1])
         return MLDF_OK;
-    mldfi_packed_walk(view, number + 1, &walk);
+    mldfi_packed_walk(view, number + 1, 0, &walk);
     if (!mldfi_packed_next(&walk, &step))
         return MLDF_OK;
     if (step.bos) {
@@ -147,7 +147,7 @@ static mldf_status take_all(const mldf_view *view, const mldf_reader *const *rea
     struct packed_step step;
     uint64_t at = 0;
     mldf_status status = MLDF_OK;
-    mldfi_packed_walk(view, number, &walk);
+    mldfi_packed_walk(view, number, item->epoch, &walk);
     const mldf_reader *owner = readers[p->plan_count > 1 ? (size_t)(walk.plan - p->plans) : 0];
     item->count = 0;
     item->arena.size = 0;
@@ -166,7 +166,7 @@ static mldf_status take_all(const mldf_view *view, const mldf_reader *const *rea
             return bad_plan(view, owner, number, "has more tokens than a sequence", err);
         piece->begin = (uint32_t)at;
         piece->places = (uint32_t)places;
-        at = mldfi_align_up(at + places, p->align);
+        at = mldfi_packed_align(at + places, p->align);
         cache->bytes += piece->length * mldf_dtype_bytes(piece->dtype);
         item->moved[item->count++] = moved;
     }
@@ -209,11 +209,12 @@ mldf_status mldfi_packed_gather(const mldf_view *view, const mldf_reader *const 
     if (status < 0)
         return status;
     struct packed_item *item = *out = cache->packed;
-    if (item->view == view && item->item == place->item && item->draw == place->draw)
+    if (item->view == view && item->item == place->item && item->draw == place->draw && item->epoch == place->epoch)
         return MLDF_OK;
     item->view = view;
     item->item = MLDF_NONE;
     item->draw = place->draw;
+    item->epoch = place->epoch;
     status = take_all(view, readers, place->item, cache, item, err);
     if (status >= 0 && view->packed->objective != OBJECTIVE_CAUSAL)
         status = mldfi_packed_objective(view, item, err);

@@ -177,14 +177,14 @@ static void put_cu_padded(const struct packed *p, const struct packed_item *item
         mldfi_run_fill_i32(CU_NOTHING, out + count, (size_t)width - count);
         return;
     }
-    out[count] = (int32_t)mldfi_align_up((uint64_t)last->begin + last->places, p->align);
+    out[count] = (int32_t)mldfi_packed_align((uint64_t)last->begin + last->places, p->align);
     mldfi_run_fill_i32((int32_t)p->length, out + count + 1, (size_t)width - count - 1);
 }
 
 static int32_t longest(const struct packed *p, const struct packed_item *item) {
     uint64_t most = 0;
     for (size_t i = 0; i < item->count; i++) {
-        uint64_t places = mldfi_align_up(item->pieces[i].places, p->align);
+        uint64_t places = mldfi_packed_align(item->pieces[i].places, p->align);
         most = places > most ? places : most;
     }
     const struct packed_piece *last = &item->pieces[item->count - 1];

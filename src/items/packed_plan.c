@@ -7,6 +7,7 @@
 #include "field/tokens.h"
 #include "field/type.h"
 #include "items/packed.h"
+#include "order/perm.h"
 #include "reader/foreign.h"
 #include "reader/plans.h"
 #include "util/buffer.h"
@@ -138,8 +139,8 @@ static mldf_status add_indexed(mldf_view *view, struct growing *g, const mldf_re
     return MLDF_OK;
 }
 
-static mldf_status add_reader(mldf_view *view, size_t index, struct growing *g, bool streams, mldf_error *err) {
-    struct packed *p = view->packed;
+static mldf_status add_reader(mldf_view *view, const struct packed *p, size_t index, struct growing *g, bool streams,
+                              mldf_error *err) {
     const mldf_reader *reader = view->readers[index];
     size_t field = view->fields[index];
     const struct schema_field *f = &reader->schema->fields[field];
@@ -170,8 +171,7 @@ static mldf_status add_reader(mldf_view *view, size_t index, struct growing *g, 
 }
 
 /* Rows that are not chosen are as nulls. */
-static void leave_out(const mldf_view *view, uint64_t *lengths) {
-    const struct packed *p = view->packed;
+static void leave_out(const mldf_view *view, const struct packed *p, uint64_t *lengths) {
     uint64_t next = 0;
     for (uint64_t row = 0; row < view->first_row[view->reader_count]; row++) {
         if (next < view->row_count && view->rows[next] == row) {
@@ -184,8 +184,7 @@ static void leave_out(const mldf_view *view, uint64_t *lengths) {
     }
 }
 
-static mldf_status measure(mldf_view *view, uint64_t *documents_of, mldf_error *err) {
-    struct packed *p = view->packed;
+mldf_status mldfi_packed_measure(mldf_view *view, struct packed *p, uint64_t *documents_of, mldf_error *err) {
     struct growing g = {0};
     bool streams = false;
     uint64_t rows = view->first_row[view->reader_count];
@@ -197,7 +196,7 @@ static mldf_status measure(mldf_view *view, uint64_t *documents_of, mldf_error *
     if (!streams)
         status = mldfi_array_reserve(&g.lengths, &g.lengths_capacity, (size_t)rows + 1, sizeof *g.lengths, err);
     for (size_t i = 0; i < view->reader_count && status >= 0; i++) {
-        status = add_reader(view, i, &g, streams, err);
+        status = add_reader(view, p, i, &g, streams, err);
         documents_of[i + 1] = g.count;
     }
     p->lengths = g.lengths;
@@ -207,7 +206,7 @@ static mldf_status measure(mldf_view *view, uint64_t *documents_of, mldf_error *
     if (streams)
         p->first_of_row[rows] = g.count;
     if (view->rows)
-        leave_out(view, p->lengths);
+        leave_out(view, p, p->lengths);
     for (uint64_t i = 0; i < g.count; i++)
         view->empty_rows += p->lengths[i] == 0;
     return MLDF_OK;
@@ -249,7 +248,7 @@ static mldf_status find_stored(const mldf_view *view, size_t index, const struct
 static mldf_status use_stored(mldf_view *view, const struct packing_rule *rule, bool *all, mldf_error *err) {
     struct packed *p = view->packed;
     mldf_status status = MLDF_OK;
-    *all = rule->algorithm != PACKING_CONCAT && !view->rows;
+    *all = rule->algorithm != PACKING_CONCAT && !rule->ranked && !view->rows;
     for (size_t i = 0; i < view->reader_count && status >= 0 && *all; i++)
         status = find_stored(view, i, rule, &p->sections[i], &p->plans[i], all, err);
     for (size_t i = 0; i < view->reader_count && !*all; i++) {
@@ -268,7 +267,7 @@ static mldf_status make_plans(mldf_view *view, const struct packing_rule *rule, 
     struct packed *p = view->packed;
     bool each = view->args[PACKED_PER_FILE].number != 0;
     size_t count = each ? view->reader_count : 1;
-    mldf_status status = measure(view, p->first_document, err);
+    mldf_status status = mldfi_packed_measure(view, p, p->first_document, err);
     uint64_t all = p->first_document[view->reader_count];
     if (status >= 0 && !each)
         p->first_document[1] = all;
@@ -319,7 +318,7 @@ mldf_status mldfi_packed_plan(mldf_view *view, const struct packing_rule *rule, 
 
 /* ---- Looking up -------------------------------------------------------------------------------------------------------------------- */
 
-void mldfi_packed_walk(const mldf_view *view, uint64_t item, struct packed_walk *out) {
+void mldfi_packed_walk(const mldf_view *view, uint64_t item, uint64_t epoch, struct packed_walk *out) {
     const struct packed *p = view->packed;
     size_t low = 0, high = p->plan_count; /* first_item[low] <= item < first_item[high] */
     while (high - low > 1) {
@@ -331,11 +330,25 @@ void mldfi_packed_walk(const mldf_view *view, uint64_t item, struct packed_walk 
     }
     *out = (struct packed_walk){.plan = &p->plans[low],
                                 .first_document = p->first_document[low],
-                                .concat = p->plans[low].rule.algorithm == PACKING_CONCAT};
+                                .concat = p->plans[low].rule.algorithm == PACKING_CONCAT,
+                                .epoch = epoch};
     if (out->concat)
         mldfi_packing_concat_begin(out->plan, item - p->first_item[low], &out->cursor);
     else
         mldfi_packing_bin(out->plan, item - p->first_item[low], &out->at, &out->end);
+}
+
+/* reseed=epoch: the piece that has the place of another one of its size in this epoch. Ranked pieces are the ends of their documents. */
+static void exchange(const struct packing *plan, uint64_t epoch, uint64_t index, struct packing_piece *piece) {
+    const struct packing_ranks *ranks = plan->ranks;
+    struct perm perm;
+    if (index < ranks->full)
+        return;
+    uint32_t size = piece->length + (plan->rule.bos && piece->from == 0) + (plan->rule.eos != 0);
+    uint64_t begin = ranks->ends[size + 1], rank = ranks->rank[index - ranks->full] - begin;
+    struct perm_shape shape = mldfi_perm_shape(ranks->ends[size] - begin);
+    mldfi_perm_begin(&perm, &shape, mldfi_perm_key(plan->rule.seed, epoch, PERM_TIES, size));
+    mldfi_packing_piece(plan, ranks->full + ranks->piece[begin + mldfi_perm_at(&perm, rank)], piece);
 }
 
 bool mldfi_packed_next(struct packed_walk *w, struct packed_step *out) {
@@ -349,7 +362,10 @@ bool mldfi_packed_next(struct packed_walk *w, struct packed_step *out) {
     } else {
         if (w->at == w->end)
             return false;
-        mldfi_packing_piece(w->plan, w->at++, &piece);
+        mldfi_packing_piece(w->plan, w->at, &piece);
+        if (w->plan->ranks)
+            exchange(w->plan, w->epoch, w->at, &piece);
+        w->at++;
     }
     out->document = w->first_document + piece.document;
     out->from = piece.from;
@@ -357,9 +373,8 @@ bool mldfi_packed_next(struct packed_walk *w, struct packed_step *out) {
     return true;
 }
 
-void mldfi_packed_document(const mldf_view *view, uint64_t document, uint32_t *reader, uint64_t *row, uint64_t *begin,
-                           uint64_t *tokens) {
-    const struct packed *p = view->packed;
+void mldfi_packed_document(const mldf_view *view, const struct packed *p, uint64_t document, uint32_t *reader,
+                           uint64_t *row, uint64_t *begin, uint64_t *tokens) {
     *row = document;
     *begin = 0;
     *tokens = MLDF_NONE;
@@ -381,7 +396,7 @@ void mldfi_packed_document(const mldf_view *view, uint64_t document, uint32_t *r
 
 /* Pieces of the table in which a document of [first, end) is, one after the other; equal items once. */
 static size_t find_in_table(const struct packing *plan, uint64_t first, uint64_t end, uint64_t first_item,
-                            uint64_t *items, size_t room, size_t found) {
+                            uint64_t epoch, uint64_t *items, size_t room, size_t found) {
     uint64_t last = MLDF_NONE, bin = 0, begin, stop;
     struct packing_piece piece;
     for (; bin < plan->bins; bin++) {
@@ -390,6 +405,8 @@ static size_t find_in_table(const struct packing *plan, uint64_t first, uint64_t
             continue; /* such an item cannot be read */
         for (; begin < stop; begin++) {
             mldfi_packing_piece(plan, begin, &piece);
+            if (plan->ranks)
+                exchange(plan, epoch, begin, &piece);
             if (piece.document < first || piece.document >= end || bin == last)
                 continue;
             if (found < room)
@@ -401,7 +418,8 @@ static size_t find_in_table(const struct packing *plan, uint64_t first, uint64_t
     return found;
 }
 
-size_t mldfi_packed_find(const mldf_view *view, uint64_t first, uint64_t end, uint64_t *items, size_t room) {
+size_t mldfi_packed_find(const mldf_view *view, uint64_t first, uint64_t end, uint64_t epoch, uint64_t *items,
+                         size_t room) {
     const struct packed *p = view->packed;
     size_t found = 0;
     for (size_t i = 0; i < p->plan_count; i++) {
@@ -412,7 +430,7 @@ size_t mldfi_packed_find(const mldf_view *view, uint64_t first, uint64_t end, ui
         if (from >= to)
             continue;
         if (plan->rule.algorithm != PACKING_CONCAT) {
-            found = find_in_table(plan, from, to, p->first_item[i], items, room, found);
+            found = find_in_table(plan, from, to, p->first_item[i], epoch, items, room, found);
             continue;
         }
         uint64_t begin = from ? plan->ends[from - 1] : 0, stop = plan->ends[to - 1];

@@ -6,7 +6,7 @@
 
 #include "field/tokens.h"
 #include "field/type.h"
-#include "items/packed.h"
+#include "items/pow2.h"
 #include "items/steps.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -100,7 +100,7 @@ static mldf_status take_readers(mldf_view *view, const mldf_reader *const *reade
 /* The rows that the view is of: each once, ascending. */
 static mldf_status choose_rows(mldf_view *view, const uint64_t *rows, uint64_t count, mldf_error *err) {
     uint64_t all = view->first_row[view->reader_count];
-    if (view->map != &mldfi_view_packed)
+    if (view->map != &mldfi_view_packed && view->map != &mldfi_view_pow2)
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "view %s: it is made of all rows; an order chooses the items of some (mldf_view_items)",
                           view->map->name);
@@ -297,8 +297,8 @@ uint64_t mldfi_view_row_steps(const mldf_view *view, uint32_t reader, uint64_t r
     return view->map->cuts ? mldfi_row_table_steps(&view->table, view->first_row[reader] + row).steps : MLDF_NONE;
 }
 
-void mldfi_view_place(const mldf_view *view, uint64_t item, uint64_t draw, struct item_place *out) {
-    *out = (struct item_place){.item = item, .draw = draw};
+void mldfi_view_place(const mldf_view *view, uint64_t item, uint64_t draw, uint64_t epoch, struct item_place *out) {
+    *out = (struct item_place){.item = item, .draw = draw, .epoch = epoch};
     view->map->locate(view, out);
 }
 
@@ -319,7 +319,7 @@ mldf_status mldf_view_locate(const mldf_view *view, uint64_t item, uint64_t draw
         return status;
     if ((!pieces && room) || !count)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "locate needs a place for the pieces and for their number");
-    mldfi_view_place(view, item, draw, &place);
+    mldfi_view_place(view, item, draw, 0, &place);
     mldf_piece piece = {place.reader, place.row, place.from, place.have};
     size_t found = 0;
     do {
@@ -354,22 +354,32 @@ mldf_status mldf_view_find(const mldf_view *view, uint64_t row, uint64_t *items,
     if (row >= view->first_row[view->reader_count])
         return mldfi_fail(err, MLDF_E_NO_SAMPLE, "no row %" PRIu64 ": there are %" PRIu64, row,
                           view->first_row[view->reader_count]);
-    if (view->packed && view->packed->first_of_row)
-        *count =
-            mldfi_packed_find(view, view->packed->first_of_row[row], view->packed->first_of_row[row + 1], items, room);
+    const struct packed *documents = view->packed;
+    if (view->pow2)
+        documents = &view->pow2->documents;
+    if (view->pow2 && documents->first_of_row)
+        *count = view->map->find(view, documents->first_of_row[row], documents->first_of_row[row + 1], items, room);
+    else if (view->packed && view->packed->first_of_row)
+        *count = mldfi_packed_find(view, view->packed->first_of_row[row], view->packed->first_of_row[row + 1], 0, items,
+                                   room);
     else
-        *count = mldfi_view_find_document(view, row, items, room);
+        *count = mldfi_view_find_document(view, row, 0, items, room);
     return MLDF_OK;
 }
 
 uint64_t mldfi_view_documents(const mldf_view *view) {
+    if (view->pow2)
+        return view->pow2->count;
     return view->packed ? view->packed->first_document[view->packed->plan_count] : view->first_row[view->reader_count];
 }
 
-size_t mldfi_view_find_document(const mldf_view *view, uint64_t document, uint64_t *items, size_t room) {
+size_t mldfi_view_find_document(const mldf_view *view, uint64_t document, uint64_t epoch, uint64_t *items,
+                                size_t room) {
     uint64_t first, count = 0;
     if (view->packed)
-        return mldfi_packed_find(view, document, document + 1, items, room);
+        return mldfi_packed_find(view, document, document + 1, epoch, items, room);
+    if (view->map->find)
+        return view->map->find(view, document, document + 1, items, room);
     view->map->items(view, document, &first, &count);
     for (uint64_t i = 0; i < count && i < room; i++)
         items[i] = first + i;
@@ -391,7 +401,7 @@ mldf_status mldf_view_get(const mldf_view *view, uint64_t item, uint64_t draw, s
                                          mldf_schema_field_count(schema))
                             : mldfi_reader_no_field(view->readers[0], field, err);
     const char *name = schema->fields[field].name;
-    mldfi_view_place(view, item, draw, &place);
+    mldfi_view_place(view, item, draw, 0, &place);
     if (view->schema) {
         status = mldfi_item_computed(view, view->readers, &place, field, false, &cache, scratch, out, err);
         mldfi_item_cache_free(&cache);

@@ -5,6 +5,7 @@
  *   long        documents longer than a sequence: cut into pieces, truncate, drop
  *   bos, eos    ids that are added to every document
  *   seed        best-fit: documents that take equal places in a random order
+ *   reseed      epoch: and in another one in every epoch. The sequences are as full as before, so their number stays
  *   per_file    a plan for each file; otherwise one of all, unless every file has its own stored
  *   objective   causal, fim(...), mlm(...): packed_objective.c
  * and, of what an item shows: pad, ends, shift, positions, base, cu_seqlens, max_seqlen, target, dtype. packed.h says who does what. */
@@ -23,6 +24,7 @@
 
 static const char *const algorithms[] = {"best-fit", "next-fit", "concat", NULL};
 static const char *const longs[] = {"cut", "truncate", "drop", NULL};
+static const char *const reseeds[] = {"never", "epoch", NULL};
 static const char *const objectives[] = {"causal", "fim", "mlm", NULL};
 static const char *const ends[] = {"mask", "next", NULL};
 static const char *const positions[] = {"piece", "document", NULL};
@@ -40,6 +42,7 @@ static const struct item_param params[PACKED_PARAMS + 1] = {
     [PACKED_EOS] = {"eos", ITEM_ID, NULL, .quiet = true},
     [PACKED_PER_FILE] = {"per_file", ITEM_FLAG, NULL, .quiet = true},
     [PACKED_SEED] = {"seed", ITEM_NUMBER, NULL, .quiet = true},
+    [PACKED_RESEED] = {"reseed", ITEM_CHOICE, reseeds, .quiet = true},
     [PACKED_OBJECTIVE] = {"objective", ITEM_CHOICE, objectives, .quiet = true},
     [PACKED_FIM_RATE] = {"fim.rate", ITEM_NUMBER, NULL, .quiet = true},
     [PACKED_FIM_SPM] = {"fim.spm", ITEM_NUMBER, NULL, .quiet = true},
@@ -257,7 +260,11 @@ static mldf_status take_rule(mldf_view *view, struct packing_rule *rule, mldf_er
         .algorithm = (uint8_t)(PACKING_BEST_FIT + (int)args[PACKED_ALGORITHM].number),
         .long_documents = (uint8_t)args[PACKED_LONG].number,
         .seed = args[PACKED_SEED].given ? (uint64_t)args[PACKED_SEED].number : 0,
+        .ranked = args[PACKED_RESEED].number == RESEED_EPOCH,
     };
+    if (rule->ranked && rule->algorithm != PACKING_BEST_FIT)
+        return mldfi_fail(err, MLDF_E_ARGUMENT,
+                          "view packed: reseed is for best-fit: next-fit and concat keep the documents' order");
     status = mldfi_packing_check_rule(rule, err);
     if (status < 0)
         mldfi_error_prefix(err, "view packed");
@@ -317,7 +324,7 @@ static bool place_of(const mldf_view *view, const struct packed_step *step, mldf
     *out = (mldf_piece){0};
     if (step->document >= documents)
         return false;
-    mldfi_packed_document(view, step->document, &out->reader, &out->row, &begin, &tokens);
+    mldfi_packed_document(view, p, step->document, &out->reader, &out->row, &begin, &tokens);
     out->from = begin + step->from;
     out->length = step->length;
     return true;
@@ -327,7 +334,7 @@ static void locate(const mldf_view *view, struct item_place *out) {
     struct packed_walk walk;
     struct packed_step step;
     mldf_piece piece;
-    mldfi_packed_walk(view, out->item, &walk);
+    mldfi_packed_walk(view, out->item, out->epoch, &walk);
     out->steps = view->packed->length;
     if (!mldfi_packed_next(&walk, &step) || !place_of(view, &step, &piece)) {
         out->odd = true; /* gathering it says why */
@@ -343,7 +350,7 @@ static void locate(const mldf_view *view, struct item_place *out) {
 static bool piece(const mldf_view *view, const struct item_place *place, size_t index, mldf_piece *out) {
     struct packed_walk walk;
     struct packed_step step;
-    mldfi_packed_walk(view, place->item, &walk);
+    mldfi_packed_walk(view, place->item, place->epoch, &walk);
     if (!walk.concat) {
         walk.at += index < walk.end - walk.at ? index : walk.end - walk.at;
         index = 0;

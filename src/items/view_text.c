@@ -14,13 +14,9 @@
 
 enum { TEXT_MAX = 65536 };
 
-static const struct item_map *const maps[] = {&mldfi_view_rows,
-                                              &mldfi_view_windows,
-                                              &mldfi_view_expand,
-                                              &mldfi_view_segments,
-                                              &mldfi_view_packed,
-                                              &mldfi_view_steps,
-                                              NULL};
+static const struct item_map *const maps[] = {
+    &mldfi_view_rows,   &mldfi_view_windows, &mldfi_view_expand, &mldfi_view_segments,
+    &mldfi_view_packed, &mldfi_view_steps,   &mldfi_view_pow2,   NULL};
 
 /* A word, a number or a quoted name. */
 struct word {
@@ -233,7 +229,7 @@ static mldf_status take_map(mldf_view *view, struct scan *s) {
     if (view->map)
         return MLDF_OK;
     return mldfi_fail_at(s->err, MLDF_E_ARGUMENT, word.at,
-                         "no view %.*s; there are rows, windows, expand, segments, packed and steps",
+                         "no view %.*s; there are rows, windows, expand, segments, packed, pow2 and steps",
                          (int)(word.bytes < 64 ? word.bytes : 64), word.text);
 }
 

@@ -33,7 +33,8 @@
                                         mldfi_warp_bilinear_##FILTER, \
                                         mldfi_widen_##WIDE, \
                                         &mldfi_fft_##WIDE, \
-                                        &mldfi_jpeg_##ISA}
+                                        &mldfi_jpeg_##ISA, \
+                                        &mldfi_video_##ISA}
 TABLE(portable, portable, ISA_PORTABLE, portable, portable, portable, portable, true, NULL, NULL);
 #if defined(__x86_64__)
 TABLE(sse4, sse4, ISA_SSE4, portable, sse4, sse4, portable, true, NULL, NULL);

@@ -6,6 +6,7 @@
  *     color_*.c            changes of colour: one text, color_loops.h, compiled for each
  *     fft_*.c              spectra of recordings: one text, fft_loops.h
  *     jpeg_*.c             the fast JPEG store: bits, transforms, upsampling, colour
+ *     video_*.c            planes of decoded video to RGB: one text, video_loops.h
  *
  * A file whose name ends in an instruction set is compiled for it and only called where the processor has it. */
 #ifndef MLDF_KERNEL_KERNELS_H
@@ -52,10 +53,11 @@ struct resample_table; /* resample.h */
 struct resample_rows;
 struct pixels; /* color.h */
 struct recolor;
-struct blur_line;    /* blur.h */
-struct warp;         /* warp.h */
-struct fft_kernels;  /* fft.h */
-struct jpeg_kernels; /* jpeg.h */
+struct blur_line;     /* blur.h */
+struct warp;          /* warp.h */
+struct fft_kernels;   /* fft.h */
+struct jpeg_kernels;  /* jpeg.h */
+struct video_kernels; /* video_rgb.h */
 
 struct kernels {
     enum isa isa;
@@ -104,8 +106,9 @@ struct kernels {
     void (*warp_bilinear)(const struct warp *w);
     /* widen_loops.h: the elements of one whole-number type as another that holds them all; out is not in. false: not this pair (cast.h has all). */
     bool (*widen)(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count);
-    const struct fft_kernels *fft;   /* fft.h */
-    const struct jpeg_kernels *jpeg; /* jpeg.h */
+    const struct fft_kernels *fft;     /* fft.h */
+    const struct jpeg_kernels *jpeg;   /* jpeg.h */
+    const struct video_kernels *video; /* video_rgb.h */
 };
 
 /* NULL: not built, or this processor cannot run it. */

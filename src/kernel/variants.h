@@ -25,6 +25,7 @@
 COLOR_VARIANT(portable);
 void mldfi_byte_tables_portable(const struct pixels *p, uint8_t table[3][256]);
 extern const struct fft_kernels mldfi_fft_portable, mldfi_fft_avx2; /* the second on x86-64 only */
+extern const struct video_kernels mldfi_video_portable;
 FILTER_VARIANT(portable);
 bool mldfi_widen_portable(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count);
 
@@ -46,10 +47,12 @@ void mldfi_across_planes_avx512(const struct tap_table *table, uint32_t planes, 
 void mldfi_wide_across_avx2(const struct resample_table *table, uint32_t channels, const uint8_t *in, uint8_t *out);
 void mldfi_wide_down_avx2(const struct resample_rows *rows, const int32_t *weights, uint32_t used, uint8_t *out,
                           size_t samples);
+extern const struct video_kernels mldfi_video_sse4, mldfi_video_avx2, mldfi_video_avx512;
 bool mldfi_widen_avx2(mldf_dtype from, const void *in, mldf_dtype to, void *out, size_t count);
 #elif defined(__aarch64__)
 KERNEL_VARIANT(neon);
 COLOR_VARIANT(neon);
+extern const struct video_kernels mldfi_video_neon;
 #endif
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { SHIFT = 18 }; /* 2^-14, and sixteenths of chroma */
+#include "kernel/kernels.h"
 
 static const struct {
     uint32_t number;
@@ -45,7 +45,7 @@ void mldfi_video_rgb_begin(struct video_rgb *v, const struct video_planes *in, u
     v->green_cb = fixed(-chroma * 2 * (1 - kb) * kb / kg);
     v->green_cr = fixed(-chroma * 2 * (1 - kr) * kr / kg);
     int64_t black = in->full ? 0 : (int64_t)16 << (in->bits - 8), middle = (int64_t)16 * 128 << (in->bits - 8);
-    int64_t start = ((int64_t)1 << (SHIFT - 1)) - 16 * black * v->luma;
+    int64_t start = ((int64_t)1 << (VIDEO_SHIFT - 1)) - 16 * black * v->luma;
     v->base[0] = start - middle * v->red_cr;
     v->base[1] = start - middle * (v->green_cb + v->green_cr);
     v->base[2] = start - middle * v->blue_cb;
@@ -77,41 +77,32 @@ static void place(uint32_t i, uint32_t shift, bool between, uint32_t size, uint3
     *other = *other < size ? *other : size - 1;
 }
 
-/* One component's samples [first, first + count) of row y, interpolated down: in quarters. */
-static void down(const struct video_rgb *v, int c, uint32_t y, uint32_t first, uint32_t count, int32_t *out) {
-    const struct video_planes *p = &v->in;
-    uint32_t height = p->shift_y ? (p->height + 1) / 2 : p->height, near, other, wide = p->bits > 8;
+/* Chroma of one component for pixels from x on, in sixteenths; returns the first of them. some: memory for a row of quarters. */
+static const uint16_t *chroma(const struct video_kernels *k, const struct video_planes *p, int c, uint32_t x,
+                              uint32_t y, uint32_t count, uint16_t *some, uint16_t *out) {
+    const uint32_t wide = p->bits > 8, height = p->shift_y ? (p->height + 1) / 2 : p->height;
+    uint32_t near, other;
     int32_t far;
     place(y, p->shift_y, p->between_y, height, &near, &other, &far);
+    const uint32_t weight = (uint32_t)far, rest = 4 - weight;
     const uint8_t *a = p->plane[c] + (ptrdiff_t)near * p->stride[c], *b = p->plane[c] + (ptrdiff_t)other * p->stride[c];
-    if (!wide) {
-        for (uint32_t i = 0; i < count; i++)
-            out[i] = (4 - far) * a[first + i] + far * b[first + i];
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        out[i] = (4 - far) * (int32_t)sample(a, 1, first + i) + far * (int32_t)sample(b, 1, first + i);
-}
-
-/* Chroma of pixels [x, x + count): in sixteenths. in: what `down` made of the component from `first` on. */
-static void across(const struct video_rgb *v, uint32_t x, uint32_t count, uint32_t first, uint32_t size,
-                   const int32_t *in, int32_t *out) {
-    const struct video_planes *p = &v->in;
     if (!p->shift_x) {
-        for (uint32_t i = 0; i < count; i++)
-            out[i] = 4 * in[i];
-        return;
+        k->down(a + ((size_t)x << wide), b + ((size_t)x << wide), wide, 4 * rest, 4 * weight, count, out);
+        return out;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t near, other;
-        int32_t far;
-        place(x + i, 1, p->between_x, size, &near, &other, &far);
-        out[i] = (4 - far) * in[near - first] + far * in[other - first];
-    }
+    const uint32_t size = (p->width + 1) / 2, first = x / 2, end = (x + count - 1) / 2 + 1;
+    const size_t from = first ? first - 1 : 0, to = end < size ? end + 1 : end;
+    k->down(a + (from << wide), b + (from << wide), wide, rest, weight, to - from, some + 1 - (first - from));
+    if (first == 0) /* what lies outside is what lies at the edge */
+        some[0] = some[1];
+    if (end == size)
+        some[end - first + 1] = some[end - first];
+    k->across(some + 1, p->between_x, end - first, out);
+    return out + (x & 1);
 }
 
 static int32_t hold(int64_t value, int32_t most) {
-    value >>= SHIFT;
+    value >>= VIDEO_SHIFT;
     return (int32_t)(value < 0 ? 0 : value > most ? most : value);
 }
 
@@ -132,7 +123,8 @@ static void row_plain(const struct video_rgb *v, uint32_t x, uint32_t y, uint32_
     const uint8_t *row[3];
     for (uint32_t c = 0; c < 3; c++)
         row[c] = p->plane[c < last ? c : last] + (ptrdiff_t)y * p->stride[c < last ? c : last];
-    const int64_t base = ((int64_t)1 << (SHIFT - 1)) - (p->full ? 0 : ((int64_t)16 * 16 << (p->bits - 8)) * v->luma);
+    const int64_t base =
+        ((int64_t)1 << (VIDEO_SHIFT - 1)) - (p->full ? 0 : ((int64_t)16 * 16 << (p->bits - 8)) * v->luma);
     for (uint32_t i = 0; i < count; i++) {
         int32_t n[3];
         for (uint32_t c = 0; c < 3; c++)
@@ -144,54 +136,48 @@ static void row_plain(const struct video_rgb *v, uint32_t x, uint32_t y, uint32_
     }
 }
 
-/* The usual case: 32 bits are enough, for up to 12 bits in and 8 out. */
-static void row_small(const struct video_rgb *v, const int32_t *luma, const int32_t *cb, const int32_t *cr,
-                      uint32_t count, uint8_t *out) {
-    const int32_t kl = (int32_t)v->luma * 16, rr = (int32_t)v->red_cr, gb = (int32_t)v->green_cb,
-                  gr = (int32_t)v->green_cr, bb = (int32_t)v->blue_cb;
-    const int32_t b0 = (int32_t)v->base[0], b1 = (int32_t)v->base[1], b2 = (int32_t)v->base[2];
+/* More bits than 12, or 16 in the result: pixel by pixel. */
+static void row_large(const struct video_rgb *v, uint32_t x, uint32_t y, uint32_t count, void *out) {
+    const struct video_planes *p = &v->in;
+    const uint32_t wide = p->bits > 8,
+                   size[2] = {p->shift_x ? (p->width + 1) / 2 : p->width, p->shift_y ? (p->height + 1) / 2 : p->height};
+    uint32_t near[2], other[2];
+    int32_t far[2];
+    place(y, p->shift_y, p->between_y, size[1], &near[1], &other[1], &far[1]);
     for (uint32_t i = 0; i < count; i++) {
-        const int32_t y = luma[i] * kl;
-        int32_t r = (b0 + y + cr[i] * rr) >> SHIFT, g = (b1 + y + cb[i] * gb + cr[i] * gr) >> SHIFT,
-                b = (b2 + y + cb[i] * bb) >> SHIFT;
-        r = r < 0 ? 0 : r > 255 ? 255 : r;
-        g = g < 0 ? 0 : g > 255 ? 255 : g;
-        b = b < 0 ? 0 : b > 255 ? 255 : b;
-        out[3 * i] = (uint8_t)r, out[3 * i + 1] = (uint8_t)g, out[3 * i + 2] = (uint8_t)b;
+        int64_t c[3] = {0, 0, 0};
+        place(x + i, p->shift_x, p->between_x, size[0], &near[0], &other[0], &far[0]);
+        for (int plane = 1; plane < 3; plane++) {
+            const uint8_t *a = p->plane[plane] + (ptrdiff_t)near[1] * p->stride[plane];
+            const uint8_t *b = p->plane[plane] + (ptrdiff_t)other[1] * p->stride[plane];
+            c[plane] =
+                (4 - far[0]) *
+                    ((4 - far[1]) * (int64_t)sample(a, wide, near[0]) + far[1] * (int64_t)sample(b, wide, near[0])) +
+                far[0] *
+                    ((4 - far[1]) * (int64_t)sample(a, wide, other[0]) + far[1] * (int64_t)sample(b, wide, other[0]));
+        }
+        const int64_t l = 16 * (int64_t)sample(p->plane[0] + (ptrdiff_t)y * p->stride[0], wide, x + i) * v->luma;
+        put(v, i, hold(v->base[0] + l + c[2] * v->red_cr, v->most),
+            hold(v->base[1] + l + c[1] * v->green_cb + c[2] * v->green_cr, v->most),
+            hold(v->base[2] + l + c[1] * v->blue_cb, v->most), out);
     }
 }
 
-void mldfi_video_rgb_row(const struct video_rgb *v, uint32_t x, uint32_t y, uint32_t count, int32_t *room, void *out) {
+void mldfi_video_rgb_row(const struct kernels *k, const struct video_rgb *v, uint32_t x, uint32_t y, uint32_t count,
+                         uint16_t *room, void *out) {
     const struct video_planes *p = &v->in;
     if (p->planes == 1 || p->rgb) {
         row_plain(v, x, y, count, out);
         return;
     }
-    const uint32_t size = p->shift_x ? (p->width + 1) / 2 : p->width;
-    uint32_t first = p->shift_x ? x / 2 : x, end = p->shift_x ? (x + count - 1) / 2 + 2 : x + count;
-    first = p->shift_x && p->between_x && first ? first - 1 : first;
-    end = end < size ? end : size;
-    int32_t *luma = room, *cb = luma + count, *cr = cb + count, *some = cr + count;
-    const uint8_t *row = p->plane[0] + (ptrdiff_t)y * p->stride[0];
-    if (p->bits > 8)
-        for (uint32_t i = 0; i < count; i++)
-            luma[i] = (int32_t)sample(row, 1, x + i);
-    else
-        for (uint32_t i = 0; i < count; i++)
-            luma[i] = row[x + i];
-    down(v, 1, y, first, end - first, some);
-    across(v, x, count, first, size, some, cb);
-    down(v, 2, y, first, end - first, some);
-    across(v, x, count, first, size, some, cr);
-    if (v->most == 255 &&
-        p->bits <= 12) { /* |sums| stay below 2^31: numbers are at most 2^8 in 2^-18, and twice that above and below */
-        row_small(v, luma, cb, cr, count, out);
+    const uint32_t wide = p->bits > 8;
+    const uint8_t *luma = p->plane[0] + (ptrdiff_t)y * p->stride[0] + ((size_t)x << wide);
+    if (v->most == 255 && p->bits <= 12) { /* |sums| stay below 2^31: results are at most 3 * 2^8 in 2^-18 */
+        uint16_t *some = room + 2 * ((size_t)count + 3);
+        const uint16_t *cb = chroma(k->video, p, 1, x, y, count, some, room);
+        const uint16_t *cr = chroma(k->video, p, 2, x, y, count, some, room + count + 3);
+        k->video->color(v, luma, cb, cr, count, out);
         return;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        const int64_t l = 16 * (int64_t)luma[i] * v->luma;
-        put(v, i, hold(v->base[0] + l + cr[i] * v->red_cr, v->most),
-            hold(v->base[1] + l + cb[i] * v->green_cb + cr[i] * v->green_cr, v->most),
-            hold(v->base[2] + l + cb[i] * v->blue_cb, v->most), out);
-    }
+    row_large(v, x, y, count, out);
 }

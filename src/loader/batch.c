@@ -94,7 +94,9 @@ static mldf_status add_output(struct naming *naming, const struct plan_output *o
     }
     if (samples && output->waves && output->collate != COLLATE_FIXED)
         add_companion(naming, ARRAY_SAMPLES, output, index, "_samples", MLDF_I64);
-    if (output->clips.frames)
+    if (output->clips.sound)
+        add_companion(naming, ARRAY_CLIP_SOUND, output, index, "_valid", MLDF_I64);
+    else if (output->clips.frames)
         add_companion(naming, ARRAY_CLIP_VALID, output, index, "_valid", MLDF_BOOL);
     else if (output->valid)
         add_companion(naming, ARRAY_FILLED, output, index, "_valid", MLDF_BOOL);
@@ -204,7 +206,7 @@ static bool shape_sample(const struct array_plan *plan, const struct plan_length
     }
     if (plan->kind == ARRAY_LENGTH && plan->of->length_count > 1)
         array->dims[at++] = plan->of->length_count;
-    if (plan->kind >= ARRAY_CLIP_VALID && plan->kind <= ARRAY_CLIP_END) {
+    if (plan->kind >= ARRAY_CLIP_VALID && plan->kind <= ARRAY_CLIP_SOUND) {
         if (plan->of->clips.count > 1)
             array->dims[at++] = plan->of->clips.count;
         if (plan->kind <= ARRAY_CLIP_PTS)
@@ -394,6 +396,7 @@ static void set_clips(const struct array_plan *plan, uint8_t *at, size_t bytes, 
     const void *from = plan->kind == ARRAY_CLIP_VALID   ? (const void *)notes.valid
                        : plan->kind == ARRAY_CLIP_PTS   ? (const void *)notes.pts
                        : plan->kind == ARRAY_CLIP_START ? (const void *)notes.start
+                       : plan->kind == ARRAY_CLIP_SOUND ? (const void *)notes.samples
                                                         : (const void *)notes.end;
     memcpy(at, from, bytes);
 }
@@ -410,7 +413,7 @@ void mldfi_batch_extras(const mldf_batch *batch, size_t row, const struct plan_l
             set_mask(plan, &batch->arrays[i], (bool *)at, &lengths[plan->output]);
         else if (plan->kind == ARRAY_SAMPLES)
             mldfi_store_u64(at, lengths[plan->output].n[PLAN_SAMPLES]);
-        else if (plan->kind >= ARRAY_CLIP_VALID && plan->kind <= ARRAY_CLIP_END)
+        else if (plan->kind >= ARRAY_CLIP_VALID && plan->kind <= ARRAY_CLIP_SOUND)
             set_clips(plan, at, batch->rows[i], mldfi_worker_clips(worker, side, plan->output));
         else if (plan->kind == ARRAY_FILLED)
             *(bool *)at = !mldfi_worker_filled(worker, side, plan->output);

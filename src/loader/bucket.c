@@ -155,6 +155,10 @@ static mldf_status plan_window(struct worker *worker, mldf_error *err) {
     struct bucket *bucket = &loader->series.bucket;
     size_t count = (size_t)(bucket->span.end - bucket->span.begin);
     mldf_status status = MLDF_OK;
+    if (loader->options.curriculum) {
+        bucket->next = 0;
+        return mldfi_curriculum_plan(loader, err);
+    }
     if (!bucket->entries) {
         bucket->measured = bucket->span.begin;
         bucket->entries = mldfi_alloc_zero(count, sizeof(struct entry), err);
@@ -222,9 +226,13 @@ static mldf_status fill(mldf_loader *loader, struct job *job, size_t from, size_
     mldf_status status = mldfi_job_reserve(loader, job, count, err);
     for (size_t i = 0; i < count && status >= 0; i++) {
         struct slot *slot = &job->slots[i];
-        uint64_t position = bucket->positions[from + (first + i) % samples];
-        mldf_place place;
-        mldfi_order_many(loader->order, job->epoch, position, 1, &place);
+        size_t at = (first + i) % samples;
+        uint64_t position = bucket->turn ? bucket->span.begin + from + at : bucket->positions[from + at];
+        mldf_place place = {0, 0};
+        if (bucket->turn)
+            place.sample = mldfi_curriculum_item(loader, at);
+        else
+            mldfi_order_many(loader->order, job->epoch, position, 1, &place);
         *slot = (struct slot){.ordinal = (uint32_t)i, .valid = !none && first + i < samples};
         status = mldfi_dataset_seat(&loader->dataset, job->epoch, position, &place, &slot->seat, err);
     }
@@ -327,6 +335,11 @@ static bool is_cancelled(mldf_loader *loader) {
 mldf_status mldfi_bucket_count(mldf_loader *loader, uint64_t epoch, double deadline, uint64_t *out, mldf_error *err) {
     struct bucket_count *count = &loader->counting;
     mldf_status status = MLDF_OK;
+    if (loader->options.curriculum) {
+        struct bucket_span span = {.budget = loader->options.budget, .ranks = loader->options.world_size};
+        *out = mldfi_curriculum_count(loader, &span);
+        return MLDF_OK;
+    }
     if (!count->begun || count->epoch != epoch)
         status = begin_count(loader, epoch, err);
     while (status >= 0 && count->at < loader->count) {

@@ -176,11 +176,11 @@ mldf_status mldfi_dataset_order(struct dataset *dataset, const mldf_order *order
             "the order is a mixture of %zu parts and there are %zu readers: with several readers a part is a "
             "reader",
             order->part_count, dataset->count);
-    if (dataset->by_part && dataset->view && dataset->view->packed && dataset->view->packed->plan_count == 1)
+    if (dataset->by_part && dataset->view &&
+        ((dataset->view->packed && dataset->view->packed->plan_count == 1) || dataset->view->pow2))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
-                          "the view %s has sequences of several files, and the order is a mixture of files: per_file "
-                          "packs each by itself",
-                          dataset->view->text);
+                          "the view %s has sequences of several files, and the order is a mixture of files%s",
+                          dataset->view->text, dataset->view->packed ? ": per_file packs each by itself" : "");
     return MLDF_OK;
 }
 
@@ -278,7 +278,7 @@ static mldf_status seat_item(const struct dataset *dataset, uint64_t epoch, uint
         mldfi_rng_begin(&rng, dataset->seed, epoch, position, dataset->stream);
         draw = mldfi_rng_u64(&rng);
     }
-    mldfi_view_place(view, first + place->sample, draw, &out->item);
+    mldfi_view_place(view, first + place->sample, draw, epoch, &out->item);
     out->position = position;
     out->sample = out->item.row;
     out->reader = out->item.reader;

@@ -49,6 +49,12 @@ static mldf_status check_options(mldf_loader_options *o, mldf_error *err) {
         return mldfi_fail(err, MLDF_E_ARGUMENT, "budget and budget_seconds: give one of them");
     if (!(o->budget_seconds >= 0 && o->budget_seconds <= BUDGET_SECONDS_MAX))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a budget of %g seconds", o->budget_seconds);
+    if ((unsigned)o->curriculum > MLDF_CURRICULUM_GROW_P2)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "a curriculum that does not exist");
+    if (o->curriculum) {
+        o->bucket_window = 1; /* the epoch, when its length is known */
+        o->cycles = o->cycles ? o->cycles : 8;
+    }
     if ((o->budget || o->budget_seconds > 0 || o->bucket_output) && !o->bucket_window)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "buckets need bucket_window: how many positions are sorted together");
     if (o->memory && (!o->memory->alloc || !o->memory->free))
@@ -276,7 +282,11 @@ static mldf_status build(mldf_loader *loader, const mldf_reader *const *readers,
     if (status >= 0)
         status = compile(loader, err);
     if (status >= 0)
+        status = mldfi_curriculum_check(loader, err);
+    if (status >= 0)
         status = find_bucket_output(loader, err);
+    if (status >= 0 && o->curriculum)
+        loader->series.bucket.window = loader->count ? loader->count : 1;
     if (status >= 0)
         status = mldfi_identity_new(&loader->identity, err);
     if (status >= 0)
@@ -386,7 +396,7 @@ mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_out
         show_dims(array, array->kind != ARRAY_RAGGED, true, out);
     else if (array->kind == ARRAY_MASK)
         show_dims(array, true, false, out);
-    else if (array->kind >= ARRAY_CLIP_VALID && array->kind <= ARRAY_CLIP_END) {
+    else if (array->kind >= ARRAY_CLIP_VALID && array->kind <= ARRAY_CLIP_SOUND) {
         if (array->of->clips.count > 1)
             out->dims[out->ndim++] = array->of->clips.count;
         if (array->kind <= ARRAY_CLIP_PTS)

@@ -152,6 +152,7 @@ enum array_kind {
     ARRAY_CLIP_PTS,   /* BASE.pts, for each frame */
     ARRAY_CLIP_START, /* BASE.start and BASE.end, for each clip */
     ARRAY_CLIP_END,
+    ARRAY_CLIP_SOUND, /* NAME_valid of a recording's clips, for each clip: samples */
     ARRAY_INDEX,
     ARRAY_ROW,
     ARRAY_VALID
@@ -272,6 +273,7 @@ struct job {
 
 /* ---- The series of batches (series.c, bucket.c) -------------------------------------------------------------------------- */
 
+struct curriculum_batch;
 struct bucket {
     uint64_t window; /* 0: none */
     size_t output;
@@ -282,8 +284,10 @@ struct bucket {
     size_t *cuts;                   /* batch i is positions[cuts[i] .. cuts[i + 1]) */
     size_t batch_count, next, full; /* batches below `full` are not leftovers */
     size_t capacity, cut_capacity;
-    void *entries;     /* lengths of the window whose plan is not finished; NULL: none */
-    uint64_t measured; /* position up to which they are known */
+    void *entries;                 /* lengths of the window whose plan is not finished; NULL: none */
+    uint64_t measured;             /* position up to which they are known */
+    struct curriculum_batch *turn; /* curriculum.c: instead of positions */
+    struct perm *perms;            /* and of the items of each length */
 };
 
 /* Positions [begin, end) of an epoch that are left out (skip.c). */
@@ -296,6 +300,19 @@ struct kept {
     struct skip_range gaps[LOADER_SKIPS];
     size_t gap_count;
 };
+/* ---- Batches of one length (curriculum.c) -------------------------------------------------------------------------------- */
+
+enum { CURRICULUM_NAME = 32 };
+/* "": none. */
+void mldfi_curriculum_name(const mldf_loader *loader, char out[CURRICULUM_NAME]);
+mldf_status mldfi_curriculum_check(const mldf_loader *loader, mldf_error *err);
+/* Batches of an epoch, planned with the budget and ranks of span. */
+uint64_t mldfi_curriculum_count(const mldf_loader *loader, const struct bucket_span *span);
+/* The whole epoch: cuts, turn and perms of the bucket. */
+mldf_status mldfi_curriculum_plan(mldf_loader *loader, mldf_error *err);
+/* The item in a slot of the bucket's next batch, of all ranks. */
+uint64_t mldfi_curriculum_item(const mldf_loader *loader, size_t slot);
+
 void mldfi_kept_begin(const mldf_loader *loader, uint64_t epoch, uint64_t from, struct kept *out);
 /* The position of a number below end; *run: so many positions follow one another there. */
 uint64_t mldfi_kept_position(const struct kept *kept, uint64_t number, uint64_t *run);

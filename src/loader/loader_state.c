@@ -34,6 +34,10 @@ static mldf_status write_bucket(const mldf_loader *loader, mldf_buffer *out, mld
     size_t bytes = strlen(name);
     if (status >= 0)
         status = mldfi_json_append_string(out, name, bytes < NAME_LIMIT ? bytes : NAME_LIMIT, err);
+    char curriculum[CURRICULUM_NAME];
+    mldfi_curriculum_name(loader, curriculum);
+    if (status >= 0 && curriculum[0])
+        status = mldfi_buffer_printf(out, err, ",\"curriculum\":\"%s\"", curriculum);
     return status < 0 ? status : mldf_buffer_append(out, "}", 1, err);
 }
 
@@ -193,6 +197,12 @@ static mldf_status check_bucket(const mldf_loader *loader, const struct json *js
     if (output == UINT32_MAX || !mldfi_json_is_text(json, output, bucket_output(loader)))
         return mldfi_fail(err, MLDF_E_STATE, "the state's buckets are sorted by another output than %s",
                           bucket_output(loader));
+    char own[CURRICULUM_NAME];
+    uint32_t its = mldfi_json_find(json, at, "curriculum");
+    mldfi_curriculum_name(loader, own);
+    if (its == UINT32_MAX ? own[0] != 0 : !mldfi_json_is_text(json, its, own))
+        return mldfi_fail(err, MLDF_E_STATE, "the state was taken in an epoch of another order than %s",
+                          own[0] ? own : "this loader's");
     return MLDF_OK;
 }
 
@@ -227,6 +237,8 @@ static mldf_status restore(mldf_loader *loader, const struct json *json, const m
         if (status >= 0)
             status = check_bucket(loader, json, at, state, &span, err);
     }
+    if (status >= 0 && at == UINT32_MAX && state->consumed && loader->options.curriculum)
+        status = mldfi_fail(err, MLDF_E_STATE, "the state was taken inside an epoch of another order");
     if (status >= 0)
         status = read_skips(json, state->count, skips, &skip_count, err);
     if (status >= 0 && skip_count && loader->series.bucket.window)

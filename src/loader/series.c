@@ -36,6 +36,8 @@ void mldfi_series_free(struct series *series) {
     free(series->bucket.positions);
     free(series->bucket.cuts);
     free(series->bucket.entries);
+    free(series->bucket.turn);
+    free(series->bucket.perms);
 }
 
 mldf_status mldfi_job_reserve(mldf_loader *loader, struct job *job, size_t count, mldf_error *err) {

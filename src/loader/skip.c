@@ -86,28 +86,14 @@ uint64_t mldfi_epoch_from(const mldf_loader *loader, uint64_t epoch) {
     return epoch == loader->series.epoch ? loader->series.from : 0;
 }
 
-static mldf_status skip_locked(mldf_loader *loader, uint64_t epoch, uint64_t begin, uint64_t end, mldf_error *err) {
-    struct skip_range range = {.epoch = epoch};
-    bool running = loader->begun && loader->epoch == epoch;
-    uint64_t consumed = running ? loader->consumed : epoch < loader->epoch ? loader->count : 0;
-    if (loader->series.bucket.window)
-        return mldfi_fail(err, MLDF_E_UNSUPPORTED,
-                          "batches of buckets or of a budget cannot be skipped: they have no numbers in advance");
-    if (begin >= end)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "batches %llu to %llu to skip: there is none",
-                          (unsigned long long)begin, (unsigned long long)end);
-    bool ahead = batch_begin(loader, epoch, begin, &range.begin) && batch_begin(loader, epoch, end, &range.end);
-    if (!ahead || range.begin < consumed)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "batch %llu of epoch %llu came already: load a state from before it",
-                          (unsigned long long)begin, (unsigned long long)epoch);
-    if (range.begin >= loader->count)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "epoch %llu has no batch %llu", (unsigned long long)epoch,
-                          (unsigned long long)begin);
+/* Lock held. The range is of positions, inside the epoch. */
+static mldf_status skip_range(mldf_loader *loader, struct skip_range range, mldf_error *err) {
+    bool running = loader->begun && loader->epoch == range.epoch;
     mldf_status status = mldfi_skip_add(loader, range, err);
     if (status < 0 || !running)
         return status;
     mldfi_crew_halt(loader); /* what was made ahead is made again without them */
-    status = mldfi_series_begin(loader, epoch, consumed, NULL, err);
+    status = mldfi_series_begin(loader, range.epoch, loader->consumed, NULL, err);
     if (status >= 0) {
         mldfi_prefetch_begin(loader);
         mldfi_crew_resume(loader);
@@ -115,12 +101,67 @@ static mldf_status skip_locked(mldf_loader *loader, uint64_t epoch, uint64_t beg
     return status;
 }
 
-mldf_status mldf_loader_skip(mldf_loader *loader, uint64_t epoch, uint64_t begin, uint64_t end, mldf_error *err) {
+/* Lock held: positions before this one came already. */
+static uint64_t consumed_of(const mldf_loader *loader, uint64_t epoch) {
+    bool running = loader->begun && loader->epoch == epoch;
+    return running ? loader->consumed : epoch < loader->epoch ? loader->count : 0;
+}
+
+static mldf_status check_skips(const mldf_loader *loader, const char *what, uint64_t begin, uint64_t end,
+                               mldf_error *err) {
+    if (loader->series.bucket.window)
+        return mldfi_fail(err, MLDF_E_UNSUPPORTED,
+                          "batches of buckets or of a budget cannot be skipped: they have no numbers in advance");
+    if (begin >= end)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%s %llu to %llu to skip: there is none", what,
+                          (unsigned long long)begin, (unsigned long long)end);
+    return MLDF_OK;
+}
+
+static mldf_status skip_batches(mldf_loader *loader, uint64_t epoch, uint64_t begin, uint64_t end, mldf_error *err) {
+    struct skip_range range = {.epoch = epoch};
+    mldf_status status = check_skips(loader, "batches", begin, end, err);
+    if (status < 0)
+        return status;
+    bool ahead = batch_begin(loader, epoch, begin, &range.begin) && batch_begin(loader, epoch, end, &range.end);
+    if (!ahead || range.begin < consumed_of(loader, epoch))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "batch %llu of epoch %llu came already: load a state from before it",
+                          (unsigned long long)begin, (unsigned long long)epoch);
+    if (range.begin >= loader->count)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "epoch %llu has no batch %llu", (unsigned long long)epoch,
+                          (unsigned long long)begin);
+    return skip_range(loader, range, err);
+}
+
+static mldf_status skip_positions(mldf_loader *loader, uint64_t epoch, uint64_t begin, uint64_t end, mldf_error *err) {
+    mldf_status status = check_skips(loader, "positions", begin, end, err);
+    if (status < 0)
+        return status;
+    if (begin < consumed_of(loader, epoch))
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "position %llu of epoch %llu came already: load a state from before it",
+                          (unsigned long long)begin, (unsigned long long)epoch);
+    if (end > loader->count)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "position %llu to skip: the epoch has %llu",
+                          (unsigned long long)(end - 1), (unsigned long long)loader->count);
+    return skip_range(loader, (struct skip_range){epoch, begin, end}, err);
+}
+
+static mldf_status skip_any(mldf_loader *loader, uint64_t epoch, uint64_t begin, uint64_t end, bool positions,
+                            mldf_error *err) {
     mldf_status status = mldfi_loader_check(loader, "skip", err);
     if (status < 0)
         return status;
     pthread_mutex_lock(&loader->lock);
-    status = skip_locked(loader, epoch, begin, end, err);
+    status = positions ? skip_positions(loader, epoch, begin, end, err) : skip_batches(loader, epoch, begin, end, err);
     pthread_mutex_unlock(&loader->lock);
     return status;
+}
+
+mldf_status mldf_loader_skip(mldf_loader *loader, uint64_t epoch, uint64_t begin, uint64_t end, mldf_error *err) {
+    return skip_any(loader, epoch, begin, end, false, err);
+}
+
+mldf_status mldf_loader_skip_positions(mldf_loader *loader, uint64_t epoch, uint64_t begin, uint64_t end,
+                                       mldf_error *err) {
+    return skip_any(loader, epoch, begin, end, true, err);
 }

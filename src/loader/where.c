@@ -72,19 +72,19 @@ static mldf_status find_item(const mldf_loader *loader, uint64_t epoch, uint64_t
     return status;
 }
 
-static mldf_status find_items(const mldf_loader *loader, uint64_t document, uint64_t **items, size_t *count,
-                              mldf_error *err) {
+static mldf_status find_items(const mldf_loader *loader, uint64_t document, uint64_t epoch, uint64_t **items,
+                              size_t *count, mldf_error *err) {
     const struct dataset *d = &loader->dataset;
     uint64_t rows = d->view ? mldfi_view_documents(d->view) : d->first[d->count];
     if (document >= rows)
         return mldfi_fail(err, MLDF_E_NO_SAMPLE, "no %s %llu: there are %llu", d->view ? "document" : "sample",
                           (unsigned long long)document, (unsigned long long)rows);
-    *count = d->view ? mldfi_view_find_document(d->view, document, NULL, 0) : 1;
+    *count = d->view ? mldfi_view_find_document(d->view, document, epoch, NULL, 0) : 1;
     if (!(*items = mldfi_alloc_zero(*count + 1, sizeof **items, err)))
         return MLDF_E_MEMORY;
     (*items)[0] = document;
     if (d->view)
-        (void)mldfi_view_find_document(d->view, document, *items, *count);
+        (void)mldfi_view_find_document(d->view, document, epoch, *items, *count);
     return MLDF_OK;
 }
 
@@ -101,7 +101,7 @@ mldf_status mldf_loader_where(mldf_loader *loader, uint64_t epoch, uint64_t docu
         status = mldfi_fail(err, MLDF_E_UNSUPPORTED,
                             "with buckets or a budget, batches are made of lengths as they come: where is not known");
     if (status >= 0)
-        status = find_items(loader, document, &items, &item_count, err);
+        status = find_items(loader, document, epoch, &items, &item_count, err);
     for (size_t i = 0; i < item_count && status >= 0; i++)
         status = find_item(loader, epoch, items[i], &positions, &capacity, &position_count, err);
     if (status >= 0) {

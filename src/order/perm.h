@@ -24,7 +24,15 @@ struct perm {
 };
 
 /* What a permutation is for; part of its key. */
-enum perm_use { PERM_SAMPLES = 1, PERM_BLOCKS = 2, PERM_WINDOW = 3, PERM_SLOTS = 4 };
+enum perm_use {
+    PERM_SAMPLES = 1,
+    PERM_BLOCKS = 2,
+    PERM_WINDOW = 3,
+    PERM_SLOTS = 4,
+    PERM_TIES = 5,
+    PERM_LENGTH = 6,
+    PERM_BATCHES = 7
+};
 
 /* n <= 2^63. */
 struct perm_shape mldfi_perm_shape(uint64_t n);

@@ -79,10 +79,28 @@ static size_t entries_of(const struct plan_clips *clips) {
     return (size_t)clips->frames * clips->count;
 }
 
+/* Of a recording: how many samples of each clip it has. */
+static mldf_status note_sound(const struct chain *c, struct side *side, struct chain_memory *memory, mldf_error *err) {
+    const struct plan_clips *clips = &c->output.clips;
+    const struct op *op = c->ops;
+    mldf_status status = mldfi_buffer_resize(&memory->notes, clips->count * sizeof(int64_t), err);
+    while (!mldfi_clip_is_sound(op))
+        op++;
+    for (uint32_t i = 0; i < clips->count && status == MLDF_OK; i++) {
+        struct sound_cut cut = {0};
+        if (!memory->null)
+            mldfi_clip_cut(op, side->draws[op->shared], i, &cut);
+        ((int64_t *)(void *)memory->notes.data)[i] = (int64_t)cut.have;
+    }
+    return status;
+}
+
 mldf_status mldfi_note_clips(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     const struct plan_clips *clips = &c->output.clips;
     struct chain_memory *memory = &side->chains[chain];
+    if (clips->sound)
+        return note_sound(c, side, memory, err);
     const struct frame_times *times =
         mldfi_chain_source(c) && clips->times ? memory->source->frame.times : NULL; /* in front of all steps */
     size_t entries = entries_of(clips);
@@ -96,6 +114,10 @@ mldf_status mldfi_note_clips(const struct run *r, struct side *side, size_t chai
     for (uint64_t k = 0; k < entries; k++) {
         uint64_t number = MLDF_NONE;
         out.valid[k] = !memory->null && k < trail.length && trace(&trail, times, k, &number);
+        if (times && number >= times->count) { /* zeros at the end of a view's piece */
+            out.valid[k] = false;
+            number = MLDF_NONE;
+        }
         out.pts[k] = times && number != MLDF_NONE ? mldfi_frame_seconds(times, mldfi_frame_pts(times, number), 1) : NAN;
     }
     for (uint32_t i = 0; i < clips->count; i++) {
@@ -110,6 +132,8 @@ struct clip_notes mldfi_worker_clips(const struct plan_worker *worker, unsigned 
     const struct graph *graph = &worker->plan->graph;
     const struct plan_clips *clips = &graph->chains[graph->outputs[output]].output.clips;
     struct chain_memory *memory = &worker->sides[side].chains[graph->outputs[output]];
+    if (clips->sound)
+        return (struct clip_notes){.samples = (const int64_t *)(const void *)memory->notes.data};
     struct layout l = lay_out(memory->notes.data, entries_of(clips), clips->count);
-    return (struct clip_notes){l.valid, l.pts, l.start, l.end};
+    return (struct clip_notes){l.valid, l.pts, l.start, l.end, NULL};
 }

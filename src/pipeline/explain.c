@@ -28,8 +28,10 @@ static mldf_status write_operation(const struct op *op, mldf_buffer *out, mldf_e
     mldf_status status = mldfi_buffer_append_text(out, op->type->name, err);
     for (size_t i = 0; status == MLDF_OK && op->type->quiet && op->type->params[i].name; i++)
         if (strcmp(op->type->quiet, op->type->params[i].name) == 0 && op->args[i].i != 0)
-            status =
-                mldfi_buffer_printf(out, err, "(%s=%s)", op->type->quiet, op->type->params[i].choices[op->args[i].i]);
+            status = op->type->params[i].choices
+                         ? mldfi_buffer_printf(out, err, "(%s=%s)", op->type->quiet,
+                                               op->type->params[i].choices[op->args[i].i])
+                         : mldfi_buffer_printf(out, err, "(%s=%lld)", op->type->quiet, (long long)op->args[i].i);
     return status;
 }
 

@@ -20,7 +20,7 @@ void mldfi_clip_edge(const struct edge *frame, const struct edge *like, struct e
     out.most[0] = like->most[0];
     if (frame->axes[0]) {
         memmove(out.axes + 1, frame->axes, MLDF_MAX_DIMS - 1);
-        out.axes[0] = 't';
+        out.axes[0] = mldfi_is_sound_clips(like) ? 'n' : 't';
     }
     *clip = out;
 }
@@ -34,15 +34,16 @@ void mldfi_frame_at(const struct tensor *clip, uint64_t k, struct tensor *frame)
         frame->data = (uint8_t *)clip->data + (size_t)k * mldfi_tensor_bytes(frame);
 }
 
-void mldfi_clip_of(const struct tensor *frame, uint64_t count, struct tensor *clip) {
+void mldfi_clip_of(const struct tensor *frame, uint64_t count, const struct tensor *like, struct tensor *clip) {
     struct tensor out = *frame;
+    char letter = like && like->axes[0] ? like->axes[0] : 't';
     out.data = NULL;
     out.ndim++;
     memmove(out.dims + 1, frame->dims, (MLDF_MAX_DIMS - 1) * sizeof out.dims[0]);
     out.dims[0] = count;
     if (frame->axes[0]) {
         memmove(out.axes + 1, frame->axes, MLDF_MAX_DIMS - 1);
-        out.axes[0] = 't';
+        out.axes[0] = letter;
     }
     *clip = out;
 }

@@ -85,7 +85,10 @@ static mldf_status take_clips(const struct builder *b, size_t at, mldf_error *er
     if (edge->clips > 1 && (out->collate != COLLATE_FIXED || !named || edge->ndim == MLDF_MAX_DIMS))
         return mldfi_chain_fail(b, at, err, MLDF_E_TYPE,
                                 "several clips of a video must have one size: add resize or a crop instead of pad");
-    if (clip && named) {
+    if (clip && mldfi_clip_is_sound(clip)) {
+        out->clips.sound = true;
+        mldfi_clip_counts(clip, &out->clips.count, &out->clips.frames);
+    } else if (clip && named) {
         mldfi_clip_counts(clip, &out->clips.count, &out->clips.frames);
         if (edge->dims[0] < 0 || (uint64_t)edge->dims[0] % out->clips.count)
             out->clips.frames = 0;
@@ -169,7 +172,7 @@ static mldf_status check_beside(const struct builder *b, const struct shown *sho
     const struct chain *chain = &b->graph->chains[at];
     const struct plan_output *out = &chain->output;
     bool used[] = {out->collate == COLLATE_PAD, out->collate == COLLATE_RAGGED, out->mask,
-                   out->valid || out->clips.frames};
+                   out->valid || out->clips.frames || out->clips.sound};
     for (size_t s = 0; s < sizeof used; s++) {
         if (!used[s])
             continue;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/clip.h"
 #include "pipeline/decode.h"
 #include "pipeline/frames.h"
 #include "pipeline/graph.h"
@@ -37,11 +38,14 @@ static bool has_pixels(const struct builder *b, size_t chain) {
     return kind == VALUE_IMAGE || kind == VALUE_ENCODED;
 }
 
-/* Of those that have the operation's axes the chain made first: for what moves pixels the first image, if there is one. */
+/* Of those that have the operation's axes the chain made first: for what moves pixels the first image, if there is one; so for what lets sound follow
+ * a video. */
 static size_t find_leader(const struct builder *b, const struct target *t, const struct op_type *type) {
     size_t best = SIZE_MAX;
-    bool pixels = false;
-    for (size_t i = 0; i < t->count && !(type->flags & OP_TIME); i++)
+    bool pixels = false, sound = false;
+    for (size_t i = 0; i < t->count && type->follow; i++)
+        sound = sound || mldfi_clip_takes_sound(&b->drafts[t->chains[i]].edge);
+    for (size_t i = 0; i < t->count && (sound || !(type->flags & OP_TIME)); i++)
         pixels = pixels || has_pixels(b, t->chains[i]);
     for (size_t i = 0; i < t->count; i++)
         if ((!pixels || has_pixels(b, t->chains[i])) && t->chains[i] < best)
@@ -74,8 +78,9 @@ static mldf_status name_stream(const struct builder *b, const struct target *t, 
 struct draw_place {
     uint32_t stream, shared;
     size_t leader;
-    struct ratio rate; /* of the leader's value, and its length along axis t */
+    struct ratio rate; /* of the leader's value, its length along axis t, and whether its frames have times */
     int64_t steps;
+    bool timed;
 };
 
 static mldf_status check_group(const struct builder *b, const struct target *t, const struct step *step, size_t leader,
@@ -104,6 +109,7 @@ static mldf_status share_draw(struct builder *b, const struct target *t, const s
     const struct edge *lead = &b->drafts[out->leader].edge;
     uint32_t time = mldfi_time_axis(lead->axes, lead->ndim);
     out->rate = lead->rate;
+    out->timed = lead->timed;
     out->steps = time < lead->ndim ? lead->dims[time] : DIM_VARIES;
     if (!(step->type->flags & OP_DRAWS))
         return MLDF_OK;
@@ -134,8 +140,8 @@ static mldf_status infer_list(struct builder *b, size_t chain, struct op *op, ml
     mldf_status status = MLDF_OK;
     for (size_t i = 0; i < c->input_count; i++) {
         edges[i] = b->drafts[c->inputs[i]].edge;
-        if (edges[i].clips > 1)
-            status = mldfi_fail(err, MLDF_E_TYPE, "%s has several clips of a video; a list takes clip(count=1)",
+        if (edges[i].clips > 1 || mldfi_is_sound_clips(&edges[i]))
+            status = mldfi_fail(err, MLDF_E_TYPE, "%s has several clips; a list takes clip(count=1)",
                                 b->graph->chains[c->inputs[i]].name);
     }
     op->in = op->out = edges[0];
@@ -153,7 +159,10 @@ static mldf_status infer_one(struct builder *b, size_t chain, struct op *op, mld
                           b->graph->chains[chain].name, op->type->name);
     const struct edge *in = &b->drafts[chain].edge;
     struct edge frame;
-    op->frames = mldfi_is_clip(in) && !(op->type->flags & (OP_COLLATE | OP_TIME)) && op->type != &mldfi_op_null;
+    bool mapped = !(op->type->flags & OP_COLLATE) && op->type != &mldfi_op_null;
+    op->frames = mapped && (mldfi_is_sound_clips(in) || (mldfi_is_clip(in) && !(op->type->flags & OP_TIME)));
+    if (mldfi_is_sound_clips(in) && (op->type->flags & OP_SHRINKS || op->type == &mldfi_op_clip))
+        return mldfi_edge_refuse(op, in, "one clip, not several", err);
     if (op->frames)
         mldfi_frame_edge(in, &frame);
     return mldfi_op_infer(op, op->frames ? &frame : in, 1, err);
@@ -229,6 +238,8 @@ static mldf_status append_op(struct builder *b, size_t at, const struct step *st
     op->leads = place->leader == at;
     op->lead_rate = place->rate;
     op->lead_steps = place->steps;
+    op->lead_timed = place->timed;
+    op->follows = place->shared;
     status = infer_one(b, at, op, err);
     if (status < 0) {
         mldfi_op_free(op);
@@ -237,10 +248,14 @@ static mldf_status append_op(struct builder *b, size_t at, const struct step *st
     if (draft->listed)
         chain->source = op->out;
     draft->listed = false;
+    if (op->own_draw)
+        op->shared = b->graph->shared_count++;
     if (op->frames)
         mldfi_clip_edge(&op->out, &draft->edge, &draft->edge);
     else
         draft->edge = op->out;
+    if ((op->type->flags & (OP_TIME | OP_SHRINKS)) && op->type != &mldfi_op_resample)
+        draft->edge.anchored = false;
     if (step->type->flags & OP_COLLATE)
         note_collate(chain, op);
     if (step->type == &mldfi_op_null)

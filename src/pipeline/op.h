@@ -130,7 +130,8 @@ struct frame {
     uint64_t sample;        /* its index in the whole dataset; a substitute's own */
     uint64_t t;             /* how long the leader's value is, along axis t */
     const struct frame_times
-        *times; /* of a video in front of its first step along t: when its frames are shown; NULL: not known */
+        *times;         /* of a video in front of its first step along t: when its frames are shown; NULL: not known */
+    struct start start; /* of a recording that is `anchored` */
 };
 
 /* Steps [from, from + count) of a value along axis t. */
@@ -154,7 +155,7 @@ bool mldfi_geometry_crop(struct geometry *g, uint32_t x, uint32_t y, uint32_t wi
 bool mldfi_geometry_resize(struct geometry *g, uint32_t width, uint32_t height, int filter, bool antialias);
 void mldfi_geometry_mirror(struct geometry *g, bool x, bool y);
 
-enum { OP_DRAW_BYTES = 224 }; /* room for a draw; 16-byte aligned */
+enum { OP_DRAW_BYTES = 256 }; /* room for a draw; 16-byte aligned */
 
 /* Memory of one worker that operations may use while they run; grows, is never freed between samples. */
 struct op_work {
@@ -172,8 +173,8 @@ struct op_type {
     const char *help; /* one line */
     unsigned flags;
     const struct op_param *params; /* ends with name NULL; may be NULL */
-    /* A parameter (a choice whose first word is the default) that the canonical text has only where it has another value: texts from before the
-     * parameter stay the same. explain names it too. */
+    /* A parameter (a choice whose first word is the default, or a number whose default is 0) that the canonical text has only where it has another
+     * value: texts from before the parameter stay the same. explain names it too. */
     const char *quiet;
     uint32_t draw_bytes;  /* <= OP_DRAW_BYTES */
     media_family decodes; /* the step that stands first in every chain of this family, written or not */
@@ -183,6 +184,9 @@ struct op_type {
     /* frame: in front of the step; *next: behind it (set it when the size changes; comes filled with frame). */
     mldf_status (*draw)(const struct op *op, struct rng *rng, const struct frame *frame, void *draw, struct frame *next,
                         mldf_error *err);
+    /* OP_GROUP: the draw of a member whose infer has set op->own_draw, from the leader's. frame: of the member's value. */
+    mldf_status (*follow)(const struct op *op, const void *leaders, const struct frame *frame, void *draw,
+                          mldf_error *err);
     /* OP_AXIS: adds the step to g. Cannot fail for what infer let pass. */
     bool (*geometry)(const struct op *op, const void *draw, struct geometry *g);
     /* OP_TIME: of the input, whose length is `length`, what the wanted span of the output is made from. What is missing at the end is zeros. */
@@ -221,12 +225,15 @@ struct op {
     struct arg args[OP_MAX_PARAMS];
     void *state;            /* constants made by infer; malloc'ed */
     struct edge in, out;    /* of one frame where the operation is mapped over a clip's */
-    bool frames;            /* it is (frames.h) */
+    bool frames;            /* it is, or over several clips of a recording (frames.h) */
     uint32_t stream;        /* of its random numbers */
     uint32_t shared;        /* index into the sample's draws: equal for the members of a group */
     bool leads;             /* makes the draw; the others use it */
+    bool own_draw;          /* of a member: its draw, `shared`, is made from the leader's by `follow`; infer sets it */
+    uint32_t follows;       /* and that is the leader's; otherwise the same as `shared` */
     struct ratio lead_rate; /* of the leader's value, when types are inferred; */
-    int64_t lead_steps;     /* and its length along axis t, or DIM_VARIES */
+    int64_t lead_steps;     /* and its length along axis t, or DIM_VARIES; */
+    bool lead_timed;        /* and whether it is a video whose frames have times */
     bool times;             /* it asks when frames are shown, so their table must be there; infer sets it */
     uint32_t offset, bytes; /* its place in the pipeline's text */
     const void *user;       /* a registered operation's own */

@@ -11,16 +11,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "field/frame_times.h"
 #include "pipeline/op_help.h"
 #include "pipeline/op_registry.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
-enum { FRAMES, STRIDE, FPS, START, COUNT, SHORT, FIRST };
-enum { START_RANDOM, START_CENTER, START_UNIFORM, START_FIXED, START_CENTRE };
-enum { SHORT_REPEAT, SHORT_WRAP, SHORT_ZERO, SHORT_DROP, SHORT_ERROR };
-enum { CLIPS_SHARED = 8, COUNT_MAX = 1024 };
+enum { COUNT_MAX = 1024 };
 __extension__ typedef unsigned __int128 wide;
 #define FRAMES_MAX 0x1p20
 #define FPS_PARTS 1000000
@@ -28,7 +24,7 @@ __extension__ typedef unsigned __int128 wide;
 static const char *const starts[] = {"random", "center", "uniform", "fixed", "centre", NULL};
 static const char *const shorts[] = {"repeat_last", "wrap", "zero", "drop", "error", NULL};
 static const struct op_param params[] = {
-    {"frames", PARAM_INT, NULL, 1, FRAMES_MAX, NULL, 0, 0, "frames of a clip"},
+    {"frames", PARAM_INT, "0", 0, FRAMES_MAX, NULL, 0, 0, "frames of a clip"},
     {"stride", PARAM_INT, "1", 1, 0x1p31, NULL, 0, 0, "every so many frames of the video"},
     {"fps", PARAM_FLOAT, "0", 0, 1000, NULL, 0, 0,
      "frames a second of the clip, by the times of the video's frames; instead of stride. 0: by stride"},
@@ -40,27 +36,11 @@ static const struct op_param params[] = {
     {"short", PARAM_CHOICE, "repeat_last", 0, 0, shorts, 0, 0,
      "a video without enough frames: its last one again, from its first one on, zeros, fewer frames, or error. NAME_valid says which frames there are"},
     {"first", PARAM_FLOAT, "0", 0, 1e9, NULL, 0, 0,
-     "where a fixed clip begins: number of the frame, or seconds if fps is given"},
+     "where a fixed clip begins: number of the frame or sample, or seconds if fps is given"},
+    {"samples", PARAM_INT, "0", 0, 0x1p31, NULL, 0, 0,
+     "sound: exactly so many samples from the clip's beginning on, zeros where there are none. 0: what is heard while the clip's frames are shown"},
     OP_END_OF_PARAMS,
 };
-
-struct clip_state {
-    uint64_t frames, stride, first;
-    uint64_t fps_num, fps_den; /* den 0: by stride */
-    double first_seconds;
-    uint32_t count;
-    int start, shorter;
-};
-
-struct clip_draw {
-    uint64_t key;   /* of random starts */
-    uint64_t fit;   /* frames that a clip may begin with: [0, fit) */
-    uint64_t shown; /* frames that there are, for short=drop */
-    bool timed;
-    struct ratio tick;
-    int64_t begins[CLIPS_SHARED]; /* the ticks at which the leader's clips begin */
-};
-_Static_assert(sizeof(struct clip_draw) <= OP_DRAW_BYTES, "a draw must fit");
 
 /* ---- Which frames ---------------------------------------------------------------------------------------------------------------- */
 
@@ -82,8 +62,8 @@ static void step_ticks(const struct clip_state *s, const struct frame_times *t, 
 }
 
 /* The frame that clip i of the leader begins with. */
-static uint64_t leader_start(const struct clip_state *s, const struct clip_draw *d, const struct frame_times *t,
-                             uint32_t i) {
+uint64_t mldfi_clip_start(const struct clip_state *s, const struct clip_draw *d, const struct frame_times *t,
+                          uint32_t i) {
     uint64_t spare = d->fit - 1;
     if (s->start == START_RANDOM)
         return scaled(mldfi_mix64(d->key + i * UINT64_C(0x9e3779b97f4a7c15)), d->fit);
@@ -102,7 +82,7 @@ static uint64_t start_of(const struct op *op, const struct clip_draw *d, const s
                          uint32_t i) {
     const struct clip_state *s = op->state;
     if (op->leads || !d->timed || !timed || i >= CLIPS_SHARED)
-        return leader_start(s, d, t, i);
+        return mldfi_clip_start(s, d, t, i);
     uint64_t found =
         mldfi_frame_at_tick(t, (frame_wide)d->begins[i] * (frame_wide)d->tick.num * (frame_wide)t->tick.den,
                             (frame_wide)d->tick.den * (frame_wide)t->tick.num);
@@ -145,41 +125,48 @@ static bool pick(const struct op *op, const void *room, const struct frame_times
     return there;
 }
 
+struct clip_ticks mldfi_clip_ticks(const struct clip_state *s, const struct frame_times *t, uint64_t from) {
+    frame_wide begin = mldfi_frame_pts(t, from), num, den;
+    if (s->fps_den == 0)
+        return (struct clip_ticks){begin, 1, mldfi_frame_until(t, from + s->frames * s->stride), 1};
+    step_ticks(s, t, &num, &den);
+    return (struct clip_ticks){begin, 1, begin * den + (frame_wide)s->frames * num, den};
+}
+
 void mldfi_clip_span(const struct op *op, const void *room, const struct frame_times *times, uint64_t length,
                      uint32_t i, double *start, double *end) {
     const struct clip_state *s = op->state;
     const struct frame_times t = times_of(times, length);
-    uint64_t from = start_of(op, room, &t, times != NULL, i);
-    frame_wide begin = mldfi_frame_pts(&t, from), num = 1, den = 1;
-    *start = mldfi_frame_seconds(&t, begin, 1);
-    if (s->fps_den)
-        step_ticks(s, &t, &num, &den);
-    *end = s->fps_den ? mldfi_frame_seconds(&t, begin * den + (frame_wide)s->frames * num, den)
-                      : mldfi_frame_seconds(&t, mldfi_frame_pts(&t, from + s->frames * s->stride), 1);
+    struct clip_ticks ticks = mldfi_clip_ticks(s, &t, start_of(op, room, &t, times != NULL, i));
+    *start = mldfi_frame_seconds(&t, ticks.begin, ticks.begin_den);
+    *end = mldfi_frame_seconds(&t, ticks.end, ticks.end_den);
 }
 
 /* ---- Types ----------------------------------------------------------------------------------------------------------------------- */
 
 static mldf_status read_arguments(const struct op *op, struct clip_state *s, mldf_error *err) {
     const struct arg *a = op->args;
-    double fps = a[FPS].f, first = a[FIRST].f;
-    *s = (struct clip_state){.frames = (uint64_t)a[FRAMES].i,
-                             .stride = (uint64_t)a[STRIDE].i,
-                             .count = (uint32_t)a[COUNT].i,
-                             .start = a[START].i == START_CENTRE ? START_CENTER : (int)a[START].i,
-                             .shorter = (int)a[SHORT].i,
-                             .first_seconds = first};
+    double fps = a[CLIP_FPS].f, first = a[CLIP_FIRST].f;
+    *s = (struct clip_state){.frames = (uint64_t)a[CLIP_FRAMES].i,
+                             .stride = (uint64_t)a[CLIP_STRIDE].i,
+                             .count = (uint32_t)a[CLIP_COUNT].i,
+                             .start = a[CLIP_START].i == START_CENTRE ? START_CENTER : (int)a[CLIP_START].i,
+                             .shorter = (int)a[CLIP_SHORT].i,
+                             .first_seconds = first,
+                             .samples = (uint64_t)a[CLIP_SAMPLES].i};
     if (fps > 0) {
         s->fps_num = (uint64_t)(fps * FPS_PARTS + 0.5);
         s->fps_den = FPS_PARTS;
         for (uint64_t p = 10; s->fps_den > 1 && s->fps_num % p == 0 && s->fps_den % p == 0;)
             s->fps_num /= p, s->fps_den /= p;
     }
-    if (fps > 0 && a[STRIDE].given)
+    if (s->frames == 0 && s->samples == 0)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "frames must be given: frames of a clip (of a recording: samples)");
+    if (fps > 0 && a[CLIP_STRIDE].given)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "give either stride or fps, not both");
     if (fps > 0 && s->fps_num == 0)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "fps must be at least 0.000001, not %g", fps);
-    if (a[FIRST].given && s->start != START_FIXED)
+    if (a[CLIP_FIRST].given && s->start != START_FIXED)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "first needs start=fixed");
     if (fps == 0 && first != (double)(uint64_t)first)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "first is the number of a frame, not %g; seconds need fps", first);
@@ -196,14 +183,19 @@ static mldf_status read_arguments(const struct op *op, struct clip_state *s, mld
 
 static mldf_status infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     uint32_t at = mldfi_time_axis(in->axes, in->ndim);
-    if ((in->kind != VALUE_IMAGE && in->kind != VALUE_ARRAY) || at != 0 || in->ndim == 0)
-        return mldfi_edge_refuse(op, in, "a video, a clip of images, or an array", err);
+    bool sound = mldfi_clip_takes_sound(in);
+    if (!sound && ((in->kind != VALUE_IMAGE && in->kind != VALUE_ARRAY) || at != 0 || in->ndim == 0))
+        return mldfi_edge_refuse(op, in, "a video, a clip of images, a recording, or an array", err);
     if (in->clips > 1)
         return mldfi_edge_refuse(op, in, "one clip, not several", err);
     struct clip_state *s = op->state = mldfi_alloc_zero(1, sizeof *s, err);
     if (!s)
         return MLDF_E_MEMORY;
     mldf_status status = read_arguments(op, s, err);
+    if (status == MLDF_OK && sound)
+        return mldfi_clip_sound_infer(op, in, out, err);
+    if (status == MLDF_OK && s->frames == 0)
+        status = mldfi_fail(err, MLDF_E_ARGUMENT, "samples is for sound; a video needs frames");
     if (status == MLDF_OK && s->fps_den && !in->timed)
         status = mldfi_fail(err, MLDF_E_TYPE,
                             "fps needs the times of a video's frames, which are known in front of the first step along "
@@ -227,7 +219,7 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
 void mldfi_clip_counts(const struct op *op, uint32_t *count, uint64_t *frames) {
     const struct clip_state *s = op->state;
     *count = s->count;
-    *frames = s->shorter == SHORT_DROP ? 0 : s->frames;
+    *frames = s->shorter == SHORT_DROP || s->sound ? 0 : s->frames;
 }
 
 /* ---- Samples --------------------------------------------------------------------------------------------------------------------- */
@@ -265,13 +257,16 @@ static mldf_status draw(const struct op *op, struct rng *rng, const struct frame
     const struct clip_state *s = op->state;
     struct clip_draw *d = room;
     const struct frame_times t = times_of(frame->times, frame->t);
+    if (s->sound)
+        return mldfi_clip_sound_draw(op, rng, frame, room, next, err);
     if (s->fps_den && !frame->times)
         return mldfi_fail(err, MLDF_E_STATE, "the times of the frames are not known here");
-    *d = (struct clip_draw){.fit = count_fits(s, &t), .timed = frame->times != NULL, .tick = t.tick};
+    *d = (struct clip_draw){
+        .fit = count_fits(s, &t), .timed = frame->times != NULL, .tick = t.tick, .times = frame->times};
     if (s->start == START_RANDOM)
         d->key = mldfi_rng_u64(rng);
     for (uint32_t i = 0; i < s->count && i < CLIPS_SHARED; i++)
-        d->begins[i] = (int64_t)mldfi_frame_pts(&t, leader_start(s, d, &t, i));
+        d->begins[i] = (int64_t)mldfi_frame_pts(&t, mldfi_clip_start(s, d, &t, i));
     mldf_status status = check_length(op, d, frame, err);
     next->t = s->shorter == SHORT_DROP ? d->shown : s->frames * s->count;
     return status;
@@ -281,7 +276,8 @@ static mldf_status shape(const struct op *op, const void *room, const struct ten
                          mldf_error *err) {
     const struct clip_state *s = op->state;
     const struct clip_draw *d = room;
-    (void)err;
+    if (s->sound)
+        return mldfi_clip_sound_shape(op, room, in, out, err);
     memcpy(out->dims, in->dims, sizeof out->dims);
     out->dims[0] = s->shorter == SHORT_DROP ? d->shown : s->frames * s->count;
     return MLDF_OK;
@@ -306,19 +302,26 @@ static mldf_status gather(const struct op *op, const void *room, const struct te
     return MLDF_OK;
 }
 
+static mldf_status run(const struct op *op, const void *room, const struct tensor *in, struct tensor *out,
+                       struct op_work *work, mldf_error *err) {
+    return mldfi_clip_is_sound(op) ? mldfi_clip_sound_run(op, room, in, out, work, err)
+                                   : gather(op, room, in, out, work, err);
+}
+
 const struct op_type mldfi_op_clip = {
     .name = "clip",
-    .help =
-        "frames of a video, by number or by time: random, in the middle, spread evenly or fixed; also of an array's "
-        "first dimension",
+    .help = "frames of a video, by number or by time: random, in the middle, spread evenly or fixed; with the sound of "
+            "that time. Also of a recording by itself, and of an array's first dimension",
     .flags = OP_DRAWS | OP_RANDOM | OP_GROUP | OP_TIME,
     .params = params,
-    .draw_bytes = sizeof(struct clip_draw),
+    .quiet = "samples",
+    .draw_bytes = sizeof(struct sound_draw),
     .infer = infer,
     .draw = draw,
+    .follow = mldfi_clip_sound_follow,
     .pick = pick,
     .shape = shape,
-    .run = gather,
+    .run = run,
 };
 
 /* ---- Frames of a clip, rearranged ------------------------------------------------------------------------------------------------- */

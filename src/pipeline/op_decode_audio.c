@@ -75,7 +75,7 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
         return MLDF_E_MEMORY;
     s->mono = mono;
     s->channels = mono || in->dims[1] == DIM_VARIES ? 1 : (uint32_t)in->dims[1]; /* unknown only if there are none */
-    *out = (struct edge){.kind = VALUE_ARRAY, .dtype = MLDF_F32, .rate = in->rate};
+    *out = (struct edge){.kind = VALUE_ARRAY, .dtype = MLDF_F32, .rate = in->rate, .anchored = true};
     out->ndim = s->channels == 1 ? 1 : 2;
     mldfi_set_axes(out->axes, s->channels == 1 ? "t" : "ct");
     mldfi_edge_fix(out, 0, s->channels);

@@ -27,6 +27,9 @@ extern const struct op_type *const mldfi_ops_null[];
 extern const struct op_type *const mldfi_ops_warp[];
 extern const struct op_type *const mldfi_ops_code[];
 
+/* The one step along time after which a recording still begins when it did. */
+extern const struct op_type mldfi_op_resample;
+
 /* `drop`: a step that graph.c understands by itself. */
 extern const struct op_type mldfi_op_drop;
 

@@ -147,7 +147,7 @@ static mldf_status run(const struct op *op, const void *draw, const struct tenso
                 work, err);
 }
 
-static const struct op_type op_resample = {
+const struct op_type mldfi_op_resample = {
     .name = "resample",
     .help = "a recording at another sampling rate: torchaudio's windowed sinc, n * rate / from samples, rounded up",
     .flags = OP_DRAWS | OP_TIME,
@@ -210,4 +210,4 @@ static const struct op_type op_speed = {
     .run = run,
 };
 
-const struct op_type *const mldfi_ops_resample[] = {&op_resample, &op_speed, NULL};
+const struct op_type *const mldfi_ops_resample[] = {&mldfi_op_resample, &op_speed, NULL};

@@ -81,6 +81,7 @@ struct plan_output {
         uint64_t frames;  /* of each; 0: samples differ. More outputs: NAME_valid (bool, for each frame) */
         bool times;       /* BASE.pts (f64, for each frame), BASE.start and BASE.end (f64, for each clip): seconds */
         const char *base; /* the name of the field for its default output, else of the output */
+        bool sound; /* of a recording. One more output: NAME_valid (i64, for each clip): its samples that there are */
     } clips;
     struct plan_run run;
 };
@@ -190,6 +191,7 @@ void mldfi_worker_lengths(const struct plan_worker *worker, unsigned side, struc
 struct clip_notes {
     const bool *valid;
     const double *pts, *start, *end;
+    const int64_t *samples; /* of clips of a recording; there is nothing else then */
 };
 struct clip_notes mldfi_worker_clips(const struct plan_worker *worker, unsigned side, size_t output);
 

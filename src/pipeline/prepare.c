@@ -41,7 +41,7 @@ static void pass_on(struct graph *graph, const struct chain *c) {
         graph->chains[c->inputs[k]].prepared |= c->prepared;
     for (size_t k = 0; k < c->op_count; k++) {
         const struct op *op = &c->ops[k];
-        size_t leader = (op->type->flags & OP_DRAWS) && !keeps_count(op) ? leader_of(graph, op->shared) : SIZE_MAX;
+        size_t leader = (op->type->flags & OP_DRAWS) && !keeps_count(op) ? leader_of(graph, op->follows) : SIZE_MAX;
         if (leader != SIZE_MAX)
             graph->chains[leader].prepared |= c->prepared;
     }
@@ -142,6 +142,7 @@ static mldf_status shape_of(const struct run *r, struct side *side, size_t chain
             continue;
         struct tensor next = mldfi_tensor_like(op, t);
         if (!keeps_count(op)) {
+            memory->frame.start = memory->start;
             status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
             if (status == MLDF_OK)
                 status = mldfi_shape_step(op, draw, t, &next, err);

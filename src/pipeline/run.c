@@ -112,6 +112,10 @@ mldf_status mldfi_draw(const struct run *r, struct side *side, const struct op *
         return MLDF_OK;
     void *room = side->draws[op->shared];
     *draw = room;
+    if (op->own_draw)
+        return side->drawn[op->follows]
+                   ? op->type->follow(op, side->draws[op->follows], frame, room, err)
+                   : mldfi_fail(err, MLDF_E_STATE, "what it shares a draw with has drawn nothing: its value is null");
     if (side->drawn[op->shared] && !op->leads)
         return MLDF_OK;
     struct rng rng;
@@ -166,7 +170,7 @@ mldf_status mldfi_shape_step(const struct op *op, const void *draw, const struct
     *out = mldfi_tensor_like(op, &frame);
     mldf_status status = op->type->shape ? op->type->shape(op, draw, &frame, out, err) : MLDF_OK;
     if (op->frames)
-        mldfi_clip_of(out, value->dims[0], out);
+        mldfi_clip_of(out, value->dims[0], value, out);
     return status;
 }
 
@@ -197,6 +201,7 @@ mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, c
     const void *draw;
     struct tensor out;
     int in;
+    memory->frame.start = memory->start;
     mldf_status status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
     if (status == MLDF_OK)
         status = mldfi_shape_step(op, draw, &memory->tensor, &out, err);
@@ -239,7 +244,7 @@ mldf_status mldfi_run_finish_stage(const struct run *r, struct side *side, size_
     mldfi_tensor_set_image(&out, image.height, image.width, image.channels);
     size_t step = mldfi_tensor_bytes(&out);
     if (last->frames)
-        mldfi_clip_of(&out, frames, &out);
+        mldfi_clip_of(&out, frames, t, &out);
     mldf_status status = mldfi_stage_room(memory, &out, dst, dst_bytes, &in, err);
     for (uint64_t k = 0; k < frames && status == MLDF_OK; k++) {
         image.data = (uint8_t *)t->data + k * image.stride * image.height;

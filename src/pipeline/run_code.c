@@ -38,7 +38,7 @@ mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain,
     }
     size_t from = mldfi_tensor_bytes(in), to = mldfi_tensor_bytes(&out);
     if (first->frames)
-        mldfi_clip_of(&out, frames, &out);
+        mldfi_clip_of(&out, frames, &memory->tensor, &out);
     mldf_status status = mldfi_stage_room(memory, &out, dst, dst_bytes, &where, err);
     for (uint64_t k = 0; k < frames && status == MLDF_OK && count; k++)
         function((uint8_t *)in->data + k * from, (uint8_t *)out.data + k * to, count / period, period,

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "field/audio_packets.h"
 #include "pipeline/source.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -39,16 +40,24 @@ static mldf_status take_part(struct source_run *s, mldf_error *err) {
     const struct chain *c = s->chain;
     struct part_place *place = &s->place;
     place->offset = 0;
+    s->absent = s->silent = false;
     if (!c->part)
         return MLDF_OK;
     memset(place, 0, sizeof *place);
     mldf_status status = c->of->type->locate(c->of, c->part, &s->value, place, err);
     if (status < 0)
         return status;
+    if (place->absent) {
+        s->absent = true;
+        s->value.kind = MLDF_KIND_NULL;
+        place->offset = place->bytes = 0;
+        return MLDF_OK;
+    }
     if (!mldfi_range_inside(place->offset, place->bytes, s->value.bytes) || place->record_bytes > PART_RECORD_MAX)
         return mldfi_fail(err, MLDF_E_CORRUPT,
                           "part %s: %" PRIu64 " bytes from byte %" PRIu64 " on pass the end of a value of %" PRIu64,
                           c->part->name, place->bytes, place->offset, s->value.bytes);
+    place->whole = s->value.bytes;
     s->value.record = place->record;
     s->value.record_bytes = place->record_bytes;
     s->value.bytes = place->bytes;
@@ -82,6 +91,25 @@ static mldf_status get_range(struct source_run *s, struct byte_range range, bool
     return status;
 }
 
+/* Bytes of the whole value that the part is of. */
+static mldf_status get_whole(void *user, uint64_t offset, uint64_t bytes, const void **data, mldf_error *err) {
+    struct source_run *s = user;
+    if (!s->value.data && s->run->feed->range)
+        return mldfi_read_head(s->run, s->side, s->chain_index, (struct byte_range){offset, bytes}, data, err);
+    mldf_status status = s->value.data ? MLDF_OK : mldfi_source_fetch(s, err);
+    *data = status == MLDF_OK ? (const uint8_t *)s->value.data - s->place.offset + offset : NULL;
+    return status;
+}
+
+mldf_status mldfi_source_start(struct source_run *s, struct start *out, mldf_error *err) {
+    const struct chain *c = s->chain;
+    *out = (struct start){0, 1};
+    if (!c->part || !c->of->type->part_start || s->silent)
+        return MLDF_OK;
+    struct audio_bytes in = {get_whole, s, s->place.whole};
+    return c->of->type->part_start(c->of, c->part, &in, out, err);
+}
+
 mldf_status mldfi_source_range(struct source_run *s, struct byte_range range, const void **data, mldf_error *err) {
     struct plan_worker *worker = s->run->worker;
     double start = mldfi_worker_clock(worker);
@@ -105,7 +133,11 @@ static mldf_status look(struct source_run *s, mldf_error *err) {
     mldf_status status = get_value(s, s->run->measuring || s->type->ranges, err);
     s->head = NULL;
     s->whole = s->value.bytes;
-    if (status == MLDF_OK && s->value.kind == MLDF_KIND_NULL) {
+    s->silent = s->absent && s->type->takes_nothing && s->type->takes_nothing(s->chain);
+    if (status == MLDF_OK && s->absent && !s->silent && !s->chain->fill) {
+        status = mldfi_fail(err, MLDF_E_NULL, "the value has no %s; the step fill makes a constant of it",
+                            s->chain->part->name);
+    } else if (status == MLDF_OK && s->value.kind == MLDF_KIND_NULL && !s->silent) {
         status = mldfi_take_null(s->run, s->side, s->chain_index, err);
     } else if (status == MLDF_OK) {
         status = s->type->extent(s, err);
@@ -122,11 +154,12 @@ static mldf_status look(struct source_run *s, mldf_error *err) {
 
 mldf_status mldfi_step_time(const struct op *op, const void *draw, const struct frame *before, struct frame *after,
                             mldf_error *err) {
-    struct tensor in = mldfi_tensor_of(&op->in), out;
+    struct tensor in = mldfi_tensor_of(&op->in), out; /* of one clip, where the step is mapped over several */
     uint32_t at = mldfi_time_axis(in.axes, in.ndim);
     for (uint32_t i = 0; i < in.ndim; i++)
         in.dims[i] = i == at ? before->t : op->in.dims[i] < 0 ? 0 : (uint64_t)op->in.dims[i];
-    mldf_status status = mldfi_shape_step(op, draw, &in, &out, err);
+    out = mldfi_tensor_like(op, &in);
+    mldf_status status = op->type->shape ? op->type->shape(op, draw, &in, &out, err) : MLDF_OK;
     if (status == MLDF_OK)
         after->t = mldfi_frame_of(&out).t;
     return status;
@@ -159,6 +192,7 @@ static mldf_status prepare(struct source_run *s, mldf_error *err) {
     struct chain_memory *memory = &s->side->chains[s->chain_index];
     memory->null = memory->filled = false;
     mldf_status status = look(s, err);
+    memory->start = s->frame.start;
     return status < 0 || memory->null ? status : compose(s, err);
 }
 

@@ -182,6 +182,7 @@ void mldfi_take_input(const struct run *r, struct side *side, size_t chain) {
     struct chain_memory *memory = &side->chains[chain];
     memory->tensor = side->chains[c->inputs[0]].tensor;
     memory->filled = side->chains[c->inputs[0]].filled;
+    memory->start = side->chains[c->inputs[0]].start;
     memory->in = -1;
     if (c->source.kind == VALUE_IMAGE && c->source.ndim == 3 && memory->tensor.ndim == 2) /* as in take_dims */
         memory->tensor.dims[memory->tensor.ndim++] = 1;

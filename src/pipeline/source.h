@@ -28,6 +28,8 @@ struct source_run {
     struct plan_piece piece; /* this one */
     const void *head;        /* the payload's first bytes, for an extent that asked for them: */
     uint64_t head_bytes, head_wanted;
+    bool absent;     /* the value has no such part, */
+    bool silent;     /* and an empty one is taken instead */
     uint64_t whole;  /* bytes of the payload */
     size_t composed; /* operations after decode that produce does */
     _Alignas(16) uint8_t own[SOURCE_OWN_BYTES];
@@ -41,6 +43,8 @@ enum { SOURCE_RANGES = 8, SOURCE_LOOKS = 3 };
 
 struct source_type {
     unsigned takes; /* flags of the operations that may go into the source: OP_AXIS, OP_TIME */
+    /* Can the chain go on with an empty value where the part that it reads is absent? Then s->silent is set before extent. NULL: no. */
+    bool (*takes_nothing)(const struct chain *chain);
     /* Fills s->frame and checks it against what the plan was made for. MLDF_END: the record does not say enough; it is called again with the
      * first s->head_wanted bytes in s->head (or all, if there are fewer), and s->value is gone then. At most SOURCE_LOOKS times. */
     mldf_status (*extent)(struct source_run *s, mldf_error *err);
@@ -73,6 +77,9 @@ static inline const struct source_type *mldfi_chain_source(const struct chain *c
 mldf_status mldfi_source_fetch(struct source_run *s, mldf_error *err);
 /* A part of it: *data until the chain's next fetch. Counts as read. s->value.record is gone then. */
 mldf_status mldfi_source_range(struct source_run *s, struct byte_range range, const void **data, mldf_error *err);
+
+/* When a part that is a sound begins. */
+mldf_status mldfi_source_start(struct source_run *s, struct start *out, mldf_error *err);
 
 /* source_pixels.c: what sources of pixels share. The window of an image that a geometry needs, at 1 / scale of its size. */
 struct pixel_window {

@@ -118,6 +118,7 @@ static mldf_status take_piece(struct source_run *s, mldf_error *err) {
                           "%" PRIu64 " frames, and the view has a piece of %" PRIu64 " from %" PRIu64 " on", all,
                           s->piece.have, s->piece.from);
     v->times.count = s->piece.have;
+    v->times.more = v->times.pts ? all - s->piece.from - s->piece.have : 0;
     v->times.first += (int64_t)s->piece.from;
     if (v->times.pts)
         v->times.pts += s->piece.from * v->times.stride;
@@ -167,7 +168,7 @@ static struct tensor frame_shape(const struct source_run *s, bool finished) {
 
 static void shape(const struct source_run *s, struct tensor *t) {
     struct tensor frame = frame_shape(s, false);
-    mldfi_clip_of(&frame, own(s)->length, t);
+    mldfi_clip_of(&frame, own(s)->length, NULL, t);
 }
 
 static void begin(struct source_run *s) {
@@ -390,7 +391,7 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
     uint64_t *numbers;
     size_t count;
     int in;
-    mldfi_clip_of(&frame, v->length, &t);
+    mldfi_clip_of(&frame, v->length, NULL, &t);
     memory->in = -1;
     memory->frame = (struct frame){.width = v->geometry.part_width, .height = v->geometry.part_height, .t = v->length};
     if (v->step_count == 0)

@@ -96,6 +96,7 @@ struct side {
         mldf_buffer numbers;                /* the frames of it that are wanted (source_video.c) */
         mldf_buffer picked;                 /* the frames that a view chose */
         uint64_t steps;                     /* of the chain's own value along axis t, before any step */
+        struct start start;                 /* of a recording that is `anchored` */
         struct source_run *source;          /* of a chain that decodes: what was prepared last (source.h) */
     } * chains;
 };

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "field/along.h"
+#include "field/tokens.h"
 #include "reader/plans.h"
 #include "tool/plan_tokens.h"
 #include "tool/verify.h"
@@ -37,7 +38,7 @@ static bool check_bin(struct plan_check *c, uint64_t bin, uint64_t *next) {
                                  c->number, bin, piece.from, (uint64_t)piece.from + piece.length, tokens);
             return false;
         }
-        at = mldfi_align_up(at, p->rule.align);
+        at = (at + p->rule.align - 1) / p->rule.align * p->rule.align;
         if (!why)
             at += mldfi_packing_places(&p->rule, &piece, tokens);
         if (!why && at > p->rule.length)
@@ -48,6 +49,23 @@ static bool check_bin(struct plan_check *c, uint64_t bin, uint64_t *next) {
         mldfi_verify_problem(c->verify, MLDF_E_CORRUPT, MLDF_NONE, MLDF_NONE, "pack plan %zu: sequence %" PRIu64 " %s",
                              c->number, bin, why);
     return !why;
+}
+
+/* A plan that mldf_plan_tokens could have made: of documents, by a rule that makes sense. false: it was reported. */
+static bool check_head(struct verify *verify, const struct packing *p, size_t number) {
+    const struct schema_field *f = &verify->reader->schema->fields[p->field];
+    bool documents = f->info.type_id == MLDF_TEXT_TOKENIZED && f->type;
+    const struct tokens_state *state = documents ? f->state : NULL;
+    mldf_error why = {0};
+    if (!state || state->draft)
+        mldfi_verify_problem(verify, MLDF_E_CORRUPT, MLDF_NONE, MLDF_NONE,
+                             "pack plan %zu is of the field %s, which does not hold one document a row", number,
+                             f->name);
+    else if (mldfi_packing_check_rule(&p->rule, &why) < 0)
+        mldfi_verify_problem(verify, MLDF_E_CORRUPT, MLDF_NONE, MLDF_NONE, "pack plan %zu: %s", number, why.message);
+    else
+        return true;
+    return false;
 }
 
 static mldf_status check_plan(struct plan_check *c, mldf_error *err) {
@@ -73,19 +91,23 @@ mldf_status mldfi_verify_plans(struct verify *verify, mldf_error *err) {
     const mldf_reader *reader = verify->reader;
     struct packing plans[PACKING_PLANS];
     mldf_buffer section = MLDF_BUFFER_INIT, lengths = MLDF_BUFFER_INIT;
-    size_t count = 0;
-    if (!verify->options.deep || verify->bad_rows || (verify->bad_sections >> SECTION_PACK_PLAN & 1) ||
+    size_t count = 0, measured = SIZE_MAX; /* the field that lengths is of */
+    uint64_t bad = verify->bad_sections;
+    if (!verify->options.deep || verify->bad_rows || ((bad >> SECTION_PACK_PLAN | bad >> SECTION_VALIDITY) & 1) ||
         reader->header.num_samples > SIZE_MAX / 16)
         return MLDF_OK;
     mldf_status status = mldfi_reader_plans(reader, &section, plans, &count, err);
     for (size_t i = 0; i < count && status >= 0; i++) {
-        if (i == 0 || plans[i].field != plans[i - 1].field) {
+        if (plans[i].version != PACKING_VERSION || !check_head(verify, &plans[i], i))
+            continue;
+        if (plans[i].field != measured) {
+            measured = plans[i].field;
             status = mldfi_buffer_resize(&lengths, (size_t)(8 * reader->header.num_samples + 8), err);
             if (status >= 0)
                 status = mldfi_plan_lengths(reader, plans[i].field, (uint64_t *)(void *)lengths.data, err);
         }
         struct plan_check check = {verify, &plans[i], i, (const uint64_t *)(const void *)lengths.data, 0, 0};
-        if (status >= 0 && plans[i].version == PACKING_VERSION)
+        if (status >= 0)
             status = check_plan(&check, err);
     }
     if (status < 0 && mldfi_is_problem(status)) {

@@ -145,3 +145,11 @@ def test_spoken_digits_are_learnt(tmp_path):
     right, count = (int(n) for n in re.search(r"(\d+) of (\d+) digits", text).groups())
     assert count == 90
     assert right / count > 0.8
+
+
+@torch
+def test_films_are_told_apart_by_sight_and_sound(tmp_path):
+    text = run("clips.py", tmp_path)
+    right, count = (int(n) for n in re.search(r"(\d+) of (\d+) films", text).groups())
+    assert count == 12
+    assert right / count > 0.8

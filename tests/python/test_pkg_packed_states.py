@@ -69,6 +69,76 @@ def test_the_same_bytes_for_any_number_of_threads(tmp_path):
     assert all(run == runs[i % 2] for i, run in enumerate(runs))
 
 
+# ---- Other documents together in every epoch ----
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [{}, {"eos": True}, {"bos": True, "eos": True, "align": 4}, {"align": 3}, {"max_pieces": 2}, {"long": "truncate"}],
+    **RULE_NAMES,
+)
+def test_reseed_moves_documents_of_equal_length(tmp_path, rule):
+    """Every epoch has each token once, in sequences as full as without it, and other documents share them."""
+    length = 33 if rule.get("align") == 3 else 32
+    lengths = [1, 0, 31, 32, 33, 65, 100, *documents(14, 90), *([7] * 30), *([5] * 20)]
+    texts = texts_of(lengths)
+    path = corpus(tmp_path / "a.mldf", texts)
+    text = view_text(length, rule)
+    fields = ["tokens", "labels", "positions", "segment_ids", "documents"]
+    options = {"view": text[:-1] + ", reseed=epoch, seed=5)", "fields": fields, "shuffle": True, "seed": 4}
+
+    def together(documents):
+        return {tuple(d for d in row.tolist() if d >= 0) for row in documents}
+
+    def take(loader):
+        return [np.concatenate(parts) for parts in zip(*([np.array(a) for a in b] for b in loader))]
+
+    with mldf.Loader(path, 7, **options | {"view": text}) as loader:
+        plain = take(loader)
+    seen = []
+    with mldf.Loader(path, 7, **options) as loader:
+        for epoch in range(3):
+            loader.set_epoch(epoch)
+            tokens, labels, _, segments, docs = take(loader)
+            assert sorted((row > 0).sum() for row in segments) == sorted((row > 0).sum() for row in plain[3])
+            for one, other in ((tokens[segments > 0], plain[0][plain[3] > 0]), (labels, plain[1])):
+                assert np.array_equal(np.sort(one, axis=None), np.sort(other, axis=None))
+            for row in range(len(tokens)):  # each piece is a run of its document
+                for k, d in enumerate(d for d in docs[row].tolist() if d >= 0):
+                    piece = tokens[row][segments[row] == k + 1].tolist()
+                    own = [t for t in piece if t in set(texts[d].tolist())]
+                    assert "".join(map(chr, own)) in "".join(map(chr, texts[d].tolist())) and len(own) >= len(piece) - 2
+            came = {d: [] for d in range(len(texts))}
+            loader.set_epoch(epoch)  # again
+            for k, b in enumerate(loader):
+                for slot, row in enumerate(b.documents):
+                    for d in {int(d) for d in row if d >= 0}:
+                        came[d].append((epoch, k, slot, 0))
+            assert {d: loader.where(d, epoch) for d in came} == came
+            seen.append(together(docs))
+    assert seen[0] != seen[1] != seen[2] and together(plain[4]) not in seen
+    rows, state = {}, None
+    for threads in (0, 2):
+        with mldf.Loader(path, 7, threads=threads, **options) as loader:
+            loader.set_epoch(1)
+            for k, b in enumerate(loader):
+                rows.setdefault(k, set()).add(b"".join(np.asarray(a).tobytes() for a in b))
+                if k == 2:
+                    state = loader.state_dict()
+    with mldf.Loader(path, 7, **options) as loader:
+        loader.load_state_dict(json.loads(json.dumps(state)))
+        for k, b in enumerate(loader, 3):
+            rows[k].add(b"".join(np.asarray(a).tobytes() for a in b))
+    assert all(len(v) == 1 for v in rows.values())
+    with (
+        pytest.raises(mldf.Error, match="another|the view"),
+        mldf.Loader(path, 7, **options | {"view": text}) as loader,
+    ):
+        loader.load_state_dict(state)
+    with pytest.raises(mldf.errors.ArgumentError, match="reseed is for best-fit"):
+        mldf.open(path).as_view("packed(tokens, 32, algorithm=concat, reseed=epoch)")
+
+
 # ---- Where documents come ----
 
 
@@ -274,3 +344,53 @@ def test_what_is_skipped_holds_for_other_batches_and_ranks(tmp_path, last):
         assert told == {d: by_rank(places) for d, places in came.items()}
         for loader in loaders:
             loader.close()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_skipped_survives_other_pipelines_and_batch_sizes(tmp_path, seed):
+    """Random runs: states loaded with other batch sizes, skips by batch, set_pipelines, against a list of positions."""
+    rng, path = np.random.default_rng(seed), tmp_path / "a.mldf"
+    count = 60
+    mldf.write(path, [{"x": i} for i in range(count)])
+    order = {}
+    with mldf.Loader(path, 1, shuffle=True, seed=3) as loader:
+        for epoch in range(6):
+            order[epoch] = [int(b.x[0]) for b in loader]
+    epoch, position, left_out, state = 0, 0, set(), None
+    for _ in range(8):
+        size = int(rng.integers(2, 9))
+        with mldf.Loader(path, size, shuffle=True, seed=3, threads=int(rng.integers(0, 3))) as loader:
+            if rng.random() < 0.5:
+                loader.set_pipelines({"x": [mldf.Cast("i32")]} if rng.random() < 0.5 else None)
+            if state is not None:
+                loader.load_state_dict(state)
+            for _ in range(int(rng.integers(1, 3))):  # epochs, or the rest of one
+                if epoch == len(order):
+                    return
+                begin = position
+                first = -(-begin // size)
+                if rng.random() < 0.7:  # before it begins
+                    a = first + int(rng.integers(0, 3))
+                    if begin + (a - first + 2) * size < count:  # something is left
+                        loader.skip(a, a + 2, epoch)
+                        left_out |= {(epoch, begin + (a - first) * size + k) for k in range(2 * size)}
+                it = iter(loader)
+                if rng.random() < 0.5:
+                    loader.set_pipelines(None)
+                if epoch + 1 in order and rng.random() < 0.6:
+                    loader.skip(1, 2, epoch + 1)
+                    left_out |= {(epoch + 1, size + k) for k in range(size)}
+                if epoch + 1 in order and rng.random() < 0.3:
+                    loader.set_pipelines(None)
+                want = [p for p in range(begin, count) if (epoch, p) not in left_out]
+                batches = [want[k : k + size] for k in range(0, len(want), size)]
+                stop = int(rng.integers(1, len(batches) + 1)) if batches else 0
+                for k in range(stop):
+                    got = next(it).x.tolist()
+                    assert got == [order[epoch][p] for p in batches[k]], (epoch, k)
+                    position = batches[k][-1] + 1
+                if stop < len(batches):
+                    break
+                assert next(it, None) is None
+                epoch, position = epoch + 1, 0
+            state = json.loads(json.dumps(loader.state_dict()))

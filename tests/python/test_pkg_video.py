@@ -242,7 +242,7 @@ def test_short_videos(raw):
         "v: clip(4, count=2) | time_reverse": "one clip, not several",
         "v: time_reverse | clip(4, fps=3)": "the times of a video's frames",
         "v: clip(4, count=2) | pad": "must have one size",
-        "label: clip(4)": "a video, a clip of images, or an array",
+        "label: clip(4)": "a video, a clip of images, a recording, or an array",
     }.items():
         with pytest.raises(mldf.Error, match=words):
             batches(path, text)
