@@ -61,7 +61,7 @@ def name_list(argument: str, names: Any) -> list[str] | None:
     out = [names] if isinstance(names, str) else list(names)
     for name in out:
         if text(argument, name) is None:
-            raise WrongTypeError(f"{argument}: None is no name")
+            raise WrongTypeError(f"{argument}: None is not a name")
     return out
 
 
@@ -246,7 +246,7 @@ def ranges(samples: Any, count: int) -> list[tuple[int, int]] | None:
         try:
             n = operator.index(number)
         except TypeError:
-            raise WrongTypeError(f"samples: {number!r} is no number of a sample") from None
+            raise WrongTypeError(f"samples: {number!r} is not a sample number") from None
         n += count if n < 0 else 0
         if not 0 <= n < count:
             raise NoSampleError(f"no sample {number}: there are {count}")

@@ -58,7 +58,7 @@ key           of an encrypted file: 32 bytes
 passphrase    of an encrypted file
 decrypt       write an encrypted file's samples in the clear
 max_decoded_bytes   what one compressed value may become, as for :func:`mldf.open`
-progress      True: a bar on stderr; or a function that is told (:class:`mldf.Progress`)
+progress      True: a bar on stderr; or a function that is called (:class:`mldf.Progress`)
 output        of the file that is written: overwrite, threads, checksums, dictionary, page_size, card, encrypt_key,
               encrypt_passphrase, encrypt_all
 

@@ -107,7 +107,7 @@ class Writer:
     checksums   of every payload and table
     dictionary  train one zstd dictionary for the compressed fields
     page_size   of the file, a power of two; None: the library's choice
-    progress    True: a bar on stderr; or a function that is told (:class:`mldf.Progress`)
+    progress    True: a bar on stderr; or a function that is called (:class:`mldf.Progress`)
     key, passphrase   encrypt with them
     encrypt_all       encrypt names of fields, numbers, keys and card too; opening then reads all tables, and needs the key
     on_error    "raise", or "skip": leave out samples that cannot be encoded
@@ -173,7 +173,7 @@ class Writer:
         threads          that encode; None: the CPUs this process may use; 0: none
         key, passphrase  of an encrypted file
         on_error         "raise", or "skip": leave out samples that cannot be encoded
-        progress         True: a bar on stderr; or a function that is told
+        progress         True: a bar on stderr; or a function that is called
         """
         self = cls.__new__(cls)
         options = {
@@ -466,7 +466,7 @@ def write(
     fields    as for :class:`Writer`; None: found from the values, and named in the result
     keys      a name for each sample
     decrypt   what comes of an encrypted dataset is not encrypted with its secret
-    progress  True: a bar on stderr; or a function that is told
+    progress  True: a bar on stderr; or a function that is called
     options   those of :class:`Writer`
 
     Without fields, an mldf dataset keeps its own: images stay as they are stored, and keys go along. Of anything else
