@@ -109,7 +109,7 @@ class Writer:
     page_size   of the file, a power of two; None: the library's choice
     progress    True: a bar on stderr; or a function that is called (:class:`mldf.Progress`)
     key, passphrase   encrypt with them
-    encrypt_all       encrypt names of fields, numbers, keys and card too; opening then reads all tables, and needs the key
+    encrypt_all       encrypt names of fields, numbers, keys and card too; opening needs the key, and reads all tables
     on_error    "raise", or "skip": leave out samples that cannot be encoded
     check       decode every image after it was encoded
     resume      the file grows as PATH.partial, which outlives an interruption: see :meth:`checkpoint`
