@@ -120,6 +120,19 @@ bool parse_on_error(const struct invocation *invocation, bool *skip);
 bool parse_format(const struct invocation *invocation, mldf_source_format *out);
 /* --delimiter */
 bool parse_delimiter(const struct invocation *invocation, char *out);
+/* Token ids as text (show_tokens.c). rows: the fields of the file. */
+struct token_text {
+    mldf_tokenizer *tokenizer; /* NULL: none is at hand */
+    bool given;                /* --tokenizer */
+    const mldf_schema *rows;
+    mldf_buffer ids, shown;
+};
+int token_text_begin(const struct invocation *v, const mldf_schema *rows, struct token_text *out);
+void token_text_end(const struct invocation *v, struct token_text *text, bool well);
+/* Writes a value that is tokens as a string. *shown false: it is not, and nothing was written. */
+mldf_status token_text_show(struct token_text *text, const mldf_field *field, const mldf_value *value, bool full,
+                            bool *shown, mldf_error *err);
+
 /* --tokenizer, --tokenizer-timeout, --tokenizer-processes; NULL when not given. (tokenize_options.c) */
 int open_tokenizer(const struct invocation *invocation, mldf_tokenizer **out);
 /* --text, --tokenizer, --eos, --bos, --utf8. `how` outlives the packing. */

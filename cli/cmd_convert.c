@@ -12,7 +12,7 @@ static const struct option_spec options[] = {
     {'f', "force", NULL, NULL},
     {'f', NULL, NULL, "replace an existing OUT"},
     {0, "to", "FORMAT",
-     "mldf, tbl (tbl2), tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron or nanogpt (default: by OUT's ending)"},
+     "mldf, tbl (tbl2), tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron, nanogpt or datatrove (default: by OUT's ending)"},
     {0, "from", "FORMAT",
      "files of token ids without a magic: nanogpt, olmo or datatrove (default: told by IN's bytes)"},
     {0, "dtype", "TYPE", "olmo, datatrove: of the ids: u8, u16, u32, u64; nanogpt: u16 unless given"},
@@ -61,13 +61,14 @@ static int check_convert_output(const struct invocation *v, const char *out, con
 }
 
 static int check_format(const struct invocation *v, const char *to) {
-    static const char *const formats[] = {"mldf", "tbl",    "tbl1",    "tbl2",     "beton",
-                                          "tar",  "tar.gz", "tar.zst", "megatron", "nanogpt"};
+    static const char *const formats[] = {"mldf",   "tbl",     "tbl1",     "tbl2",    "beton",    "tar",
+                                          "tar.gz", "tar.zst", "megatron", "nanogpt", "datatrove"};
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
         if (!to || strcmp(to, formats[i]) == 0)
             return EXIT_FINE;
     return usage_error(
-        v, "--to: '%s' is none of mldf, tbl, tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron and nanogpt", to);
+        v, "--to: '%s' is none of mldf, tbl, tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron, nanogpt and datatrove",
+        to);
 }
 
 /* "a,b" as a list; the text and the list are the caller's to free. */
@@ -196,6 +197,7 @@ const struct command command_convert = {
     "\n"
     "  megatron  X.idx and X.bin: a document for each row of the token field\n"
     "  nanogpt   bare u16 ids, eos after each document\n"
+    "  datatrove X.ds, X.ds.index and X.ds.metadata; a side column loss_mask goes to X.ds.loss\n"
     "\n"
     "Files of token ids come in the same way: Megatron (X.idx) and llm.c by their bytes, nanoGPT, OLMo and datatrove with --from.\n"
     "\n"

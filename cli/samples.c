@@ -20,6 +20,7 @@ struct selection {
     mldf_buffer key_scratch;
     bool full;
     mldf_classes **classes; /* of each field, or NULL; text alone */
+    struct token_text text;
 };
 
 /* Of rows, or of items that have fields of their own. */
@@ -215,6 +216,16 @@ static mldf_status row_of(const struct selection *s, uint64_t sample, uint64_t *
     return status;
 }
 
+static mldf_status print_value(struct selection *s, size_t i, const mldf_value *value, mldf_error *err) {
+    bool shown;
+    const mldf_schema *schema = schema_of(s);
+    mldf_status status =
+        token_text_show(&s->text, mldf_schema_field(schema, s->fields[i]), value, s->full, &shown, err);
+    if (status >= 0 && !shown)
+        render_value(schema, s->fields[i], value, s->full);
+    return status;
+}
+
 static mldf_status print_json(struct selection *s, uint64_t sample, const mldf_value *values, mldf_error *err) {
     const mldf_schema *schema = schema_of(s);
     const char *key = NULL;
@@ -242,15 +253,15 @@ static mldf_status print_json(struct selection *s, uint64_t sample, const mldf_v
         json_null();
     json_key("fields");
     json_begin('{');
-    for (size_t i = 0; i < s->field_count; i++) {
+    for (size_t i = 0; i < s->field_count && found >= 0; i++) {
         const mldf_field *field = mldf_schema_field(schema, s->fields[i]);
         json_key(field->name);
-        render_value(schema, s->fields[i], &values[i], s->full);
+        found = print_value(s, i, &values[i], err);
     }
     json_end('}');
     json_end('}');
     json_line_end();
-    return MLDF_OK;
+    return found;
 }
 
 static mldf_status print_text(struct selection *s, uint64_t sample, const mldf_value *values, mldf_error *err) {
@@ -275,14 +286,14 @@ static mldf_status print_text(struct selection *s, uint64_t sample, const mldf_v
         json_string_bytes(key, key_bytes);
     }
     json_line_end();
-    for (size_t i = 0; i < s->field_count; i++) {
+    for (size_t i = 0; i < s->field_count && found >= 0; i++) {
         const mldf_field *field = mldf_schema_field(schema, s->fields[i]);
         out_printf("  %s: ", field->name);
-        render_value(schema, s->fields[i], &values[i], s->full);
+        found = print_value(s, i, &values[i], err);
         out_class(s->classes[i], &values[i]);
         json_line_end();
     }
-    return MLDF_OK;
+    return found;
 }
 
 static void print_raw(const mldf_value *v) {
@@ -365,6 +376,9 @@ const struct option_spec samples_options[] = {
      "samples are the items of this view: windows(FIELD, LENGTH), expand(FIELD, every=N), packed(FIELD, LENGTH)"},
     {0, "raw", "FIELD", "write the bytes of this field and nothing else, one sample after the other"},
     {0, "full", NULL, "arrays and payloads of any size in full"},
+    {0, "tokenizer", "TOKENIZER",
+     "show tokens as text: sentencepiece:FILE or exec:COMMAND (a program, started without a shell); tokens of bytes are by themselves"},
+    {0, "tokenizer-timeout", "SECONDS", "for one answer of the program (default 300)"},
     {0, NULL, NULL, NULL},
 };
 
@@ -385,8 +399,13 @@ int cmd_samples(struct invocation *v, bool head) {
         code = choose_samples(v, &s, head);
     if (code == EXIT_FINE && !v->json)
         code = find_classes(v, &s);
+    bool texts = code == EXIT_FINE && !option_given(v, "raw");
+    if (texts)
+        code = token_text_begin(v, mldf_reader_schema(s.reader), &s.text);
     if (code == EXIT_FINE)
         code = print_all(v, &s);
+    if (texts)
+        token_text_end(v, &s.text, code == EXIT_FINE);
     for (size_t i = 0; s.classes && i < s.field_count; i++)
         mldf_classes_free(s.classes[i]);
     free(s.classes);

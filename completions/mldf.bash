@@ -6,7 +6,7 @@ _mldf_options() { # command
     local writing="-o -f -j --workers --compress --page-size --encrypt --encrypt-all --no-checksums --dictionary --card"
     case $1 in
     info) echo "$common --keep-index --view" ;;
-    head | cat) echo "$common $reading --view" ;;
+    head | cat) echo "$common $reading --view --tokenizer --tokenizer-timeout" ;;
     verify) echo "$common --deep -j --workers" ;;
     diff) echo "$common --max --layout" ;;
     plan) echo "$common --samples --schema --payload-bytes --page-size --no-checksums --to" ;;
@@ -62,7 +62,7 @@ _mldf_values() { # command option: the words that it takes
     *:--icc) echo "keep card drop" ;;
     *:--utf8) echo "refuse replace" ;;
     plan:--to) echo "mldf 1.0 tbl beton" ;;
-    *:--to) echo "mldf tbl tbl1 tbl2 beton tar tar.gz tar.zst megatron nanogpt" ;;
+    *:--to) echo "mldf tbl tbl1 tbl2 beton tar tar.gz tar.zst megatron nanogpt datatrove" ;;
     esac
 }
 

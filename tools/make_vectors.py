@@ -24,7 +24,7 @@ from vectors_fast_jpeg import PAYLOADS as FAST_JPEGS
 from vectors_video import IMAGES as VIDEO_IMAGES, payload as video_payload
 
 MAGIC = b"\x89MLDF\r\n\x1a\n"
-NULLABLE, PREFIX, SIZE32, SIZE64 = 1, 2, 4, 8
+NULLABLE, PREFIX, SIZE32, SIZE64, CHUNKED = 1, 2, 4, 8, 32
 NONE = 2**64 - 1
 
 # ---- Arithmetic ----------------------------------------------------------------------------------------------------
@@ -432,9 +432,19 @@ class Writer:
             lead = 8
         if self.encrypted:
             nonce = constant_bytes(f"nonce {sample} {index}", 24)
+        if self.encrypted and field.flags & CHUNKED:
+            stored = self.in_chunks(stored, sample, index, nonce)
+        elif self.encrypted:
             stored = nonce + seal(stored, self.file_id + struct.pack("<QH", sample, index), nonce, self.payload_key)
         viewable = array and not self.encrypted and not codec and len(raw) >= 1024
         return stored, lead if viewable else None, len(raw)
+
+    def in_chunks(self, raw, sample, index, nonce):
+        pieces, out, tail = [raw[at:at + 65536] for at in range(0, len(raw), 65536)], nonce, struct.unpack("<Q", nonce[16:])[0]
+        for i, piece in enumerate(pieces):
+            associated = self.file_id + struct.pack("<QHQQ", sample, index, i, len(pieces))
+            out += seal(piece, associated, nonce[:16] + struct.pack("<Q", (tail + i) % 2**64), self.payload_key)
+        return out
 
     def place(self, cursor, payloads):
         places = []
@@ -1034,6 +1044,15 @@ def valid_files():
     rows = [{"v": Shown(constant_bytes(f"block {k}", 4096), {"data": digest(constant_bytes(f"block {k}", 4096))}), "t": "x" * k}
             for k in range(9)]
     yield "encrypted_all_passphrase", Writer(fields, [rows], passphrase="open sesame"), sealed, {"passphrase": "open sesame"}
+    # Sealed in chunks, beside a field as earlier versions sealed it. 65536 bytes are one chunk, 65537 are two.
+    rng = [constant_bytes(f"chunk {i}", n) for i, n in enumerate((65537, 1, 65536))]
+    fields = [sound_field("a", {"rate": 8000}, CHUNKED | NULLABLE), sound_field("old", {"rate": 8000}),
+              packets_field("p", None, CHUNKED)]
+    rows = [{"a": sound(len(x), 8000, 1, 8, 0, x), "old": sound(5, 8000, 1, 8, 0, x[:5].ljust(5, b"!")),
+             "p": flac_sound(16000, 1, [[(100 * i + k,) for k in range(32)] for i in range(2)])} for x in rng]
+    rows += [{"a": None, "old": sound(0, 8000, 1, 8, 0, b""), "p": flac_sound(16000, 1, [])},
+             {"a": sound(0, 8000, 1, 8, 0, b""), "old": sound(1, 8000, 1, 8, 0, b"x"), "p": flac_sound(16000, 1, [[(7,)] * 32])}]
+    yield "encrypted_chunks", Writer(fields, [rows[:3], rows[3:]], key=key), None, {"key": key.hex()}
 
     yield "no_checksums", small(3, checksums=False, card={"a": 1}), None, {}
     yield "zero_samples", small(0, [integer("label", None, NULLABLE), text("name")], keys=[], card={}), None, {}

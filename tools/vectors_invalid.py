@@ -312,6 +312,8 @@ class Base:
         self.key = mv.constant_bytes("user key", 32)
         self.locked = mv.small(3, key=self.key).write()
         self.passphrase = mv.small(2, passphrase="open sesame").write()
+        self.chunked = mv.Writer([mv.sound_field("a", None, mv.CHUNKED)],
+                                 [[{"a": mv.sound(65540, 8000, 1, 8, 0, bytes(65540))}]], key=self.key).write()
         self.learned = mv.Writer([mv.blob("blob", mv.PREFIX)], [[{"blob": mv.JUGS}, {"blob": b"d"}]], key=self.key,
                                  dictionary=mv.DICTIONARY, card={"title": "learned"}).write()
         self.squeezed = mv.Writer([mv.blob("blob", mv.PREFIX)], [[{"blob": b"abc"}, {"blob": b"d"}]], key=self.key).write()
@@ -555,6 +557,9 @@ def descriptor_cases(case, edited):
     yield change("O28", "flag_32768", 0, FLAGS, u16(0x8000), "feature", "a descriptor flag that is not known")
     yield change("O28", "flags_4_and_8", 4, FLAGS, u16(12), "corrupt", "flags 4 and 8 together")
     yield change("O28", "prefix_without_payload", 0, FLAGS, u16(2), "corrupt", "flag 2 without 4 or 8")
+    yield change("O28", "chunks_without_payload", 0, FLAGS, u16(32), "corrupt", "flag 32 without 4 or 8")
+    yield change("O28", "chunks_without_encryption", 2, FLAGS, u16(40), "corrupt", "flag 32, but header flag 8 is clear")
+    yield change("O28", "chunks_and_prefix", 3, FLAGS, u16(42), "corrupt", "flags 2 and 32 together")
     e = edited()
     e.put("I", 13, 5)
     yield case("O28", "prefix_without_header_flag", e.fix(), "corrupt", e.descriptor(3, FLAGS), "flag 2, but header flag 2 is clear")
@@ -849,6 +854,24 @@ def access_cases(base, case, edited):
     e.put("I", e.record(0, 1) + 8, 40)
     yield case("A5", "short", relock(e, base), "corrupt", e.record(0, 1) + 8, "40 bytes of ciphertext", when="access",
                sample=0, field="name", key=base.key.hex())
+
+    e = edited(base.chunked)
+    r = e.record(0, 0)
+    ptr = e.get("Q", r)
+    e.b[ptr + 24 + 65552 + 2] ^= 1
+    e.put("I", e.ptr(2), mv.crc(e.b[ptr:ptr + e.get("Q", r + 8)]))
+    yield case("A5", "chunk_flipped", relock(e, base), "tampered", ptr + 24 + 65552, "a bit of the second chunk", when="access", sample=0, field="a",
+               key=base.key.hex())
+    e = edited(base.chunked)
+    e.put("Q", r + 8, 24 + 65552)
+    e.put("I", e.ptr(2), mv.crc(e.b[ptr:ptr + 24 + 65552]))
+    yield case("A5", "chunk_dropped", relock(e, base), "tampered", ptr + 24, "the last chunk was left out by one who has the key", when="access",
+               sample=0, field="a", key=base.key.hex())
+    e = edited(base.chunked)
+    e.put("Q", r + 8, 24 + 65552 + 16)
+    e.put("I", e.ptr(2), mv.crc(e.b[ptr:ptr + 24 + 65552 + 16]))
+    yield case("A5", "chunk_empty", relock(e, base), "corrupt", e.record(0, 0) + 8, "a last chunk of a tag alone", when="access", sample=0,
+               field="a", key=base.key.hex())
 
     for name, at, value, status in (("codec", 7, 2, "feature"), ("stored_size", 0, 7, "corrupt")):
         e = edited()

@@ -35,7 +35,8 @@ NONE = 2**64 - 1
 MIB = 1 << 20
 
 LITTLE_ENDIAN, COMPRESSED, CHECKSUMMED, ENCRYPTED, SEALED = 1, 2, 4, 8, 16  # header flags
-NULLABLE, PREFIX, SIZE32, SIZE64 = 1, 2, 4, 8  # descriptor flags
+NULLABLE, PREFIX, SIZE32, SIZE64, CHUNKED = 1, 2, 4, 8, 32  # descriptor flags
+CHUNK = 65536  # bytes of a value that are sealed together
 TABLES, CHECKS, CARD, STATISTICS, VALIDITY, KEYS, PAGE_MAP, DICTIONARY, ENCRYPTION, LONG_ARGUMENTS = range(1, 11)
 PACK_PLANS, HISTORY, SEALED_DICTIONARY = 11, 12, 15
 KNOWN_KINDS = {*range(1, 13), SEALED_DICTIONARY}
@@ -1143,9 +1144,11 @@ class File:
                 raise SpecError("corrupt", d, f"field {i}: name {f.raw_name!r}")  # O26
             if f.type_id == 0:
                 raise SpecError("corrupt", d + 64, f"field {f.name}: type 0")  # O27
-            if f.flags & 0xFFF0:
+            if f.flags & 0xFFD0:
                 raise SpecError("feature", d + 66, f"field {f.name}: flags {f.flags:#x}")  # O28
             if f.form == 12 or f.flags & PREFIX and not (f.form and h.flags & COMPRESSED):
+                raise SpecError("corrupt", d + 66, f"field {f.name}: flags {f.flags}")
+            if f.flags & CHUNKED and (not f.form or f.flags & PREFIX or not h.flags & ENCRYPTED):
                 raise SpecError("corrupt", d + 66, f"field {f.name}: flags {f.flags}")
             if not max(1, {SIZE32: 12, SIZE64: 16}.get(f.form, 0)) <= f.record_bytes <= 65536:
                 raise SpecError("corrupt", d + 68, f"field {f.name}: record of {f.record_bytes} bytes")  # O29
@@ -1493,10 +1496,13 @@ class File:
         if self.header.flags & ENCRYPTED and not self.legacy:  # A5
             if self.payload_key is None:
                 raise bad("key_missing", ptr, "the file is encrypted")
-            if size < 41:
+            if not self._plain_bytes(f, size):
                 raise bad("corrupt", r + 8, f"{size} bytes are too few for a nonce, a tag and a value")
             associated = self.file_id + struct.pack("<QH", sample, f.index)
-            data = aead_open(data[24:], associated, data[:24], self.payload_key)
+            if f.flags & CHUNKED:
+                data = self._open_chunks(data, associated, lambda at: bad("tampered", ptr + at, "the chunk is not what was written here"))
+            else:
+                data = aead_open(data[24:], associated, data[:24], self.payload_key)
             if data is None:
                 raise bad("tampered", ptr, "the payload is not what was written here")
         if f.flags & PREFIX:  # A6
@@ -1517,6 +1523,27 @@ class File:
                 except ValueError as why:
                     raise bad("corrupt", ptr, str(why)) from None
         return Stored(record, bytes(data))
+
+    @staticmethod
+    def _plain_bytes(f, size):
+        """Bytes of the value in an encrypted payload of this size; 0 where it cannot be one."""
+        if size < 41:
+            return 0
+        if not f.flags & CHUNKED:
+            return size - 40
+        count, last = divmod(size - 24 - 1, CHUNK + 16)
+        return size - 24 - 16 * (count + 1) if last >= 16 else 0
+
+    def _open_chunks(self, data, associated, tampered):
+        out, step = [], CHUNK + 16
+        nonce, tail = bytes(data[:16]), int.from_bytes(data[16:24], "little")
+        places = range(24, len(data), step)
+        for i, at in enumerate(places):
+            own = nonce + ((tail + i) % 2**64).to_bytes(8, "little")
+            out.append(aead_open(data[at:at + step], associated + struct.pack("<QQ", i, len(places)), own, self.payload_key))
+            if out[-1] is None:
+                raise tampered(at)
+        return b"".join(out)
 
     def shape(self, f, record):
         if f.type_id in IMAGES:
@@ -1909,7 +1936,7 @@ class File:
         encrypted = self.header.flags & ENCRYPTED
         if f.flags & PREFIX and size:
             return int.from_bytes(self.data[ptr:ptr + 7], "little") if checked and not encrypted and size >= 8 else 0
-        return max(0, size - 40) if encrypted else size
+        return self._plain_bytes(f, size) if encrypted else size
 
     def _verify_validity(self, problem, bad_kinds):  # V4
         s = self.by_kind.get(VALIDITY)

@@ -109,7 +109,8 @@ MLDF_API MLDF_NODISCARD mldf_status mldf_reader_get(const mldf_reader *reader, u
 MLDF_API MLDF_NODISCARD mldf_status mldf_reader_get_stored(const mldf_reader *reader, uint64_t sample, size_t field,
                                                            mldf_buffer *scratch, mldf_value *out, mldf_error *err);
 /* `bytes` bytes of a value from its byte `offset` on: kind STORED, the record, data and bytes of the part, as.u the bytes of the whole. With
- * the read back end only these bytes are read; with `verify`, compression or encryption the whole payload is fetched, checked and sliced.
+ * the read back end only these bytes are read. In an encrypted file the chunks that hold them are, where the field is sealed in chunks (recordings,
+ * videos, token streams); with `verify`, compression or other encryption the whole payload is fetched, checked and sliced.
  * bytes 0 gives the record and touches no payload; as.u is then MLDF_NONE where the stored size is not the value's. A part that passes
  * the value's end is MLDF_E_RANGE. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_reader_get_range(const mldf_reader *reader, uint64_t sample, size_t field,

@@ -206,7 +206,7 @@ typedef struct mldf_convert_options {
     const mldf_writer_options *writer; /* threads, overwrite and progress for every format; the rest for MLDF files */
     mldf_secret source_secret;
     const char *
-        format; /* "mldf", "tbl" (the same as "tbl2"), "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst", "megatron" (X.idx), "nanogpt"; NULL: by the name's ending */
+        format; /* "mldf", "tbl" (the same as "tbl2"), "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst", "megatron" (X.idx), "nanogpt", "datatrove" (X.ds); NULL: by the name's ending */
     const char *const *fields; /* these alone, in this order; NULL: all */
     size_t field_count;
     const char *const *compress_fields; /* MLDF: names; "FIELD" or "FIELD=LEVEL" */

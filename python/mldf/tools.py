@@ -280,7 +280,7 @@ def convert(
     """Samples of files of any format into one new file of any format.
 
     to           "mldf", "tbl" (the same as "tbl2"), "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst", "megatron"
-                 (X.idx, X.bin), "nanogpt"; None: by out's ending
+                 (X.idx, X.bin), "nanogpt", "datatrove" (X.ds); None: by out's ending
     source_format, dtype, eos, eos_at, vocabulary    of files of token ids, as ``format`` and so on of :func:`mldf.open`
     drop_fields  leave out what the format has no place for
     on_error     "raise", or "skip": leave out samples that cannot be read or that the format cannot hold, and list them

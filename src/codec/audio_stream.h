@@ -76,6 +76,8 @@ struct audio_decoder {
     /* Checks what only the whole stream can tell (FLAC's MD5); NULL: nothing. data: packets end to end. */
     mldf_status (*check)(const struct audio_setup *setup, const uint8_t *data, uint64_t bytes, uint64_t samples,
                          mldf_error *err);
+    /* Does a decoder that was opened with one `extra` decode packets of the other alike? NULL: where they are equal. */
+    bool (*same)(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_t b_bytes);
 };
 /* MLDF_E_UNSUPPORTED, in words, when this build has none for the codec. */
 mldf_status mldfi_audio_decoder(mldf_audio_codec codec, const struct audio_decoder **out, mldf_error *err);

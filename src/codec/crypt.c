@@ -22,11 +22,15 @@ _Static_assert(TAG_BYTES == crypto_aead_xchacha20poly1305_ietf_ABYTES, "tag");
 _Static_assert(WRAPPED_BYTES == MLDF_KEY_BYTES + TAG_BYTES, "wrapped key");
 _Static_assert(SALT_BYTES == crypto_pwhash_argon2id_SALTBYTES, "salt");
 _Static_assert(MLDFI_CRYPT_OVERHEAD == NONCE_BYTES + TAG_BYTES, "overhead of a payload");
+_Static_assert((int)MLDFI_CRYPT_NONCE == (int)NONCE_BYTES, "nonce of chunks");
+_Static_assert((int)MLDFI_CRYPT_CHUNK_STORED == (int)MLDFI_CRYPT_CHUNK + TAG_BYTES, "a chunk and its tag");
 _Static_assert((int)MLDFI_CRYPT_MAC_OFFSET == (int)SECTION_MAC, "place of the mac");
 _Static_assert(SECTION_MAC + MLDFI_CRYPT_MAC_BYTES == MLDFI_CRYPT_SECTION_BYTES, "section 9");
 
 /* ad of a payload: file_id 16, sample u64, field u16 */
 enum { PAYLOAD_AD_BYTES = FILE_ID_BYTES + 8 + 2 };
+/* ad of a chunk: that, the chunk's number u64, how many there are u64 */
+enum { CHUNK_AD_BYTES = PAYLOAD_AD_BYTES + 16 };
 /* ad of the dictionary: file_id 16, number of its section u32 */
 enum { DICTIONARY_AD_BYTES = FILE_ID_BYTES + 4, DICTIONARY_SECTION = 15 };
 
@@ -252,6 +256,62 @@ mldf_status mldfi_crypt_open_payload(const struct crypt *crypt, uint64_t sample,
                                                    stored_bytes - NONCE_BYTES, ad, sizeof ad, stored,
                                                    crypt->payload_key) != 0)
         return mldfi_fail_at(err, MLDF_E_TAMPERED, 0, "the encrypted payload does not authenticate");
+    return MLDF_OK;
+}
+
+/* ---- Chunks ------------------------------------------------------------------------------------------------------- */
+
+/* What differs from chunk to chunk: the last eight bytes of the nonce, plus the number of the chunk, and the end of the associated data. */
+struct chunk_seal {
+    uint8_t ad[CHUNK_AD_BYTES], nonce[NONCE_BYTES];
+    uint64_t tail;
+};
+
+static void begin_chunks(const struct crypt *crypt, uint64_t sample, uint16_t field, uint64_t total,
+                         const uint8_t *nonce, struct chunk_seal *s) {
+    payload_ad(crypt, sample, field, s->ad);
+    mldfi_store_u64(s->ad + PAYLOAD_AD_BYTES + 8, total);
+    memcpy(s->nonce, nonce, NONCE_BYTES);
+    s->tail = mldfi_load_u64(nonce + NONCE_BYTES - 8);
+}
+
+static void set_chunk(struct chunk_seal *s, uint64_t chunk) {
+    mldfi_store_u64(s->ad + PAYLOAD_AD_BYTES, chunk);
+    mldfi_store_u64(s->nonce + NONCE_BYTES - 8, s->tail + chunk);
+}
+
+mldf_status mldfi_crypt_seal_chunks(const struct crypt *crypt, uint64_t sample, uint16_t field, const void *plain,
+                                    size_t bytes, uint8_t *dst, mldf_error *err) {
+    const uint8_t *from = plain;
+    struct chunk_seal s;
+    (void)err;
+    randombytes_buf(dst, NONCE_BYTES);
+    begin_chunks(crypt, sample, field, (bytes - 1) / MLDFI_CRYPT_CHUNK + 1, dst, &s);
+    dst += NONCE_BYTES;
+    for (uint64_t i = 0, done = 0; done < bytes; i++, done += MLDFI_CRYPT_CHUNK, dst += MLDFI_CRYPT_CHUNK_STORED) {
+        uint64_t left = bytes - done, now = left < MLDFI_CRYPT_CHUNK ? left : MLDFI_CRYPT_CHUNK;
+        set_chunk(&s, i);
+        (void)crypto_aead_xchacha20poly1305_ietf_encrypt(dst, NULL, from + done, now, s.ad, sizeof s.ad, NULL, s.nonce,
+                                                         crypt->payload_key);
+    }
+    return MLDF_OK;
+}
+
+mldf_status mldfi_crypt_open_chunks(const struct crypt *crypt, const struct crypt_chunks *which,
+                                    const uint8_t nonce[24], const uint8_t *stored, size_t stored_bytes, uint8_t *dst,
+                                    mldf_error *err) {
+    struct chunk_seal s;
+    begin_chunks(crypt, which->sample, which->field, which->total, nonce, &s);
+    for (uint64_t i = 0; i < which->count; i++) {
+        size_t now = stored_bytes < MLDFI_CRYPT_CHUNK_STORED ? stored_bytes : MLDFI_CRYPT_CHUNK_STORED;
+        set_chunk(&s, which->first + i);
+        if (now <= TAG_BYTES || crypto_aead_xchacha20poly1305_ietf_decrypt(
+                                    dst, NULL, NULL, stored, now, s.ad, sizeof s.ad, s.nonce, crypt->payload_key) != 0)
+            return mldfi_fail_at(err, MLDF_E_TAMPERED, which->first + i, "a chunk does not authenticate");
+        stored += now;
+        stored_bytes -= now;
+        dst += now - TAG_BYTES;
+    }
     return MLDF_OK;
 }
 

@@ -9,8 +9,28 @@ enum {
     MLDFI_CRYPT_SECTION_BYTES = 160,
     MLDFI_CRYPT_OVERHEAD = 40 /* nonce 24 + tag 16 */,
     MLDFI_CRYPT_MAC_BYTES = 32,
-    MLDFI_CRYPT_MAC_OFFSET = 128
+    MLDFI_CRYPT_MAC_OFFSET = 128,
+    /* A payload in chunks: nonce 24, then each chunk with its tag. */
+    MLDFI_CRYPT_NONCE = 24,
+    MLDFI_CRYPT_CHUNK = 1 << 16,
+    MLDFI_CRYPT_CHUNK_STORED = MLDFI_CRYPT_CHUNK + 16
 };
+
+/* Bytes of a payload that is sealed, > 0; and back: 0 where so many stored bytes cannot be one. */
+static inline uint64_t mldfi_crypt_sealed_bytes(uint64_t bytes, bool chunked) {
+    return bytes + MLDFI_CRYPT_OVERHEAD + (chunked ? (bytes - 1) / MLDFI_CRYPT_CHUNK * 16 : 0);
+}
+static inline uint64_t mldfi_crypt_chunk_count(uint64_t stored) {
+    return (stored - MLDFI_CRYPT_NONCE - 1) / MLDFI_CRYPT_CHUNK_STORED + 1;
+}
+static inline uint64_t mldfi_crypt_value_bytes(uint64_t stored, bool chunked) {
+    if (stored <= MLDFI_CRYPT_OVERHEAD)
+        return 0;
+    if (!chunked)
+        return stored - MLDFI_CRYPT_OVERHEAD;
+    uint64_t last = (stored - MLDFI_CRYPT_NONCE - 1) % MLDFI_CRYPT_CHUNK_STORED + 1;
+    return last <= 16 ? 0 : stored - MLDFI_CRYPT_NONCE - 16 * mldfi_crypt_chunk_count(stored);
+}
 
 bool mldfi_crypt_available(void);
 
@@ -31,6 +51,20 @@ mldf_status mldfi_crypt_seal(const struct crypt *crypt, uint64_t sample, uint16_
 /* dst holds stored_bytes - MLDFI_CRYPT_OVERHEAD. MLDF_E_TAMPERED when it does not authenticate. */
 mldf_status mldfi_crypt_open_payload(const struct crypt *crypt, uint64_t sample, uint16_t field, const uint8_t *stored,
                                      size_t stored_bytes, uint8_t *dst, mldf_error *err);
+
+/* The same in chunks. dst holds mldfi_crypt_sealed_bytes(bytes, true). */
+mldf_status mldfi_crypt_seal_chunks(const struct crypt *crypt, uint64_t sample, uint16_t field, const void *plain,
+                                    size_t bytes, uint8_t *dst, mldf_error *err);
+/* A payload in chunks, of which some are opened: [first, first + count) of `total`, which is those of the whole payload. stored: they end to end,
+ * stored_bytes long. dst holds what they hold. MLDF_E_TAMPERED: err->offset is the chunk that does not authenticate. */
+struct crypt_chunks {
+    uint64_t sample;
+    uint16_t field;
+    uint64_t first, count, total;
+};
+mldf_status mldfi_crypt_open_chunks(const struct crypt *crypt, const struct crypt_chunks *which,
+                                    const uint8_t nonce[24], const uint8_t *stored, size_t stored_bytes, uint8_t *dst,
+                                    mldf_error *err);
 
 /* The zstd dictionary, as section 15 holds it; out is replaced. Sealing takes a new nonce each time. MLDF_E_TAMPERED when it does not
  * authenticate. */

@@ -48,6 +48,19 @@ mldf_status mldfi_crypt_open_payload(const struct crypt *crypt, uint64_t sample,
     return refuse(err);
 }
 
+mldf_status mldfi_crypt_seal_chunks(const struct crypt *crypt, uint64_t sample, uint16_t field, const void *plain,
+                                    size_t bytes, uint8_t *dst, mldf_error *err) {
+    (void)crypt, (void)sample, (void)field, (void)plain, (void)bytes, (void)dst;
+    return refuse(err);
+}
+
+mldf_status mldfi_crypt_open_chunks(const struct crypt *crypt, const struct crypt_chunks *which,
+                                    const uint8_t nonce[24], const uint8_t *stored, size_t stored_bytes, uint8_t *dst,
+                                    mldf_error *err) {
+    (void)crypt, (void)which, (void)nonce, (void)stored, (void)stored_bytes, (void)dst;
+    return refuse(err);
+}
+
 mldf_status mldfi_crypt_seal_dictionary(const struct crypt *crypt, const void *plain, size_t bytes, mldf_buffer *out,
                                         mldf_error *err) {
     (void)crypt, (void)plain, (void)bytes, (void)out;

@@ -77,6 +77,19 @@ static void close_decoder(void *decoder) {
     free(f);
 }
 
+/* STREAMINFO without what is the file's own, so that one decoder serves all recordings of a kind: sizes of frames, the number of samples (from which on
+ * libFLAC would not decode) and the MD5. Left are block sizes, rate, channels, bits. */
+static void hide_file(uint8_t *info) {
+    memset(info + 4, 0, 6);
+    info[13] &= 0xF0;
+    memset(info + 14, 0, FLAC_STREAMINFO - 14);
+}
+
+static bool same(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_t b_bytes) {
+    return a_bytes == FLAC_STREAMINFO && b_bytes == FLAC_STREAMINFO && memcmp(a, b, 4) == 0 &&
+           memcmp(a + 10, b + 10, 3) == 0 && (a[13] & 0xF0) == (b[13] & 0xF0);
+}
+
 static mldf_status start(const struct audio_setup *setup, bool counting, struct flac **out, mldf_error *err) {
     struct flac *f;
     if (setup->extra_bytes != FLAC_STREAMINFO || setup->info.bits < 4 || setup->info.bits > 32 ||
@@ -87,6 +100,8 @@ static mldf_status start(const struct audio_setup *setup, bool counting, struct 
         return MLDF_E_MEMORY;
     memcpy(f->front, "fLaC\x80\0\0\x22", 8);
     memcpy(f->front + 8, setup->extra, FLAC_STREAMINFO);
+    if (!counting)
+        hide_file(f->front + 8);
     f->channels = setup->info.channels;
     f->bits = setup->info.bits;
     f->counting = counting;
@@ -163,7 +178,7 @@ static mldf_status check(const struct audio_setup *setup, const uint8_t *data, u
     return status;
 }
 
-const struct audio_decoder mldfi_decoder_flac = {"libFLAC", open_decoder, begin, decode, close_decoder, check};
+const struct audio_decoder mldfi_decoder_flac = {"libFLAC", open_decoder, begin, decode, close_decoder, check, same};
 
 /* ---- Writing ------------------------------------------------------------------------------------------------------------------------- */
 

@@ -76,7 +76,7 @@ static mldf_status decode(void *decoder, const uint8_t *packet, size_t bytes, st
     return MLDF_OK;
 }
 
-const struct audio_decoder mldfi_decoder_opus = {"libopus", open_decoder, begin, decode, close_decoder, NULL};
+const struct audio_decoder mldfi_decoder_opus = {"libopus", open_decoder, begin, decode, close_decoder, NULL, NULL};
 
 #else
 

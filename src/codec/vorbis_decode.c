@@ -51,10 +51,17 @@ static ogg_packet packet_of(const uint8_t *data, size_t bytes, bool first) {
     return p;
 }
 
-static mldf_status read_headers(struct vorbis_sizes *s, const uint8_t *extra, size_t bytes, mldf_error *err) {
+/* comments: those of the stream too; a decoder needs some, but not these. */
+static mldf_status read_headers(struct vorbis_sizes *s, const uint8_t *extra, size_t bytes, bool comments,
+                                mldf_error *err) {
+    static const uint8_t no_comments[] = "\3vorbis\0\0\0\0\0\0\0\0\1";
     struct vorbis_headers headers;
     if (!mldfi_vorbis_headers(extra, bytes, &headers))
         return mldfi_fail(err, MLDF_E_CORRUPT, "Vorbis: its three headers are not in %zu bytes", bytes);
+    if (!comments) {
+        headers.data[1] = no_comments;
+        headers.bytes[1] = sizeof no_comments - 1;
+    }
     for (int i = 0; i < 3; i++) {
         ogg_packet p = packet_of(headers.data[i], headers.bytes[i], i == 0);
         if (vorbis_synthesis_headerin(&s->info, &s->comment, &p) != 0)
@@ -70,7 +77,7 @@ mldf_status mldfi_vorbis_sizes_new(const uint8_t *extra, size_t bytes, struct vo
         return MLDF_E_MEMORY;
     vorbis_info_init(&s->info);
     vorbis_comment_init(&s->comment);
-    mldf_status status = read_headers(s, extra, bytes, err);
+    mldf_status status = read_headers(s, extra, bytes, true, err);
     if (status < 0) {
         mldfi_vorbis_sizes_free(s);
         return status;
@@ -119,7 +126,7 @@ static mldf_status open_decoder(const struct audio_setup *setup, void **out, mld
         return MLDF_E_MEMORY;
     vorbis_info_init(&v->headers.info);
     vorbis_comment_init(&v->headers.comment);
-    mldf_status status = read_headers(&v->headers, setup->extra, setup->extra_bytes, err);
+    mldf_status status = read_headers(&v->headers, setup->extra, setup->extra_bytes, false, err);
     const vorbis_info *info = &v->headers.info;
     if (status == MLDF_OK && ((uint32_t)info->channels != setup->info.channels || info->rate != (long)setup->info.rate))
         status = mldfi_fail(err, MLDF_E_CORRUPT,
@@ -164,7 +171,18 @@ static mldf_status decode(void *decoder, const uint8_t *packet, size_t bytes, st
     return MLDF_OK;
 }
 
-const struct audio_decoder mldfi_decoder_vorbis = {"libvorbis", open_decoder, begin, decode, close_decoder, NULL};
+/* Titles and names differ from file to file; what decodes them, from encoder to encoder. */
+static bool same(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_t b_bytes) {
+    struct vorbis_headers x, y;
+    if (!mldfi_vorbis_headers(a, a_bytes, &x) || !mldfi_vorbis_headers(b, b_bytes, &y))
+        return false;
+    for (int i = 0; i < 3; i += 2)
+        if (x.bytes[i] != y.bytes[i] || (x.bytes[i] && memcmp(x.data[i], y.data[i], x.bytes[i]) != 0))
+            return false;
+    return true;
+}
+
+const struct audio_decoder mldfi_decoder_vorbis = {"libvorbis", open_decoder, begin, decode, close_decoder, NULL, same};
 
 #else
 

@@ -265,6 +265,7 @@ const struct field_type mldfi_type_audio_compressed = {
     .draft_differs = true,
     .observe = mldfi_audio_observe,
     .never_compressed = true,
+    .in_chunks = true,
     .is_viewable = is_viewable,
     .argument_names = argument_names,
     .check_deep = check_deep,

@@ -168,6 +168,7 @@ const struct field_type mldfi_type_audio_waveform = {
     .name = "audio_waveform",
     .draft_differs = true,
     .observe = mldfi_audio_observe,
+    .in_chunks = true,
     .argument_names = audio_arguments,
     .edge = mldfi_audio_edge,
     .steps = mldfi_audio_steps,

@@ -16,8 +16,12 @@ enum { OPUS_ANCHOR = 48000, OPUS_PREROLL = 15360, MP3_ANCHOR = 8, HISTORY_ANCHOR
 /* ---- Decoders that a thread keeps ---------------------------------------------------------------------------------------------------- */
 
 static bool is_for(const struct kept_decoder *k, const struct audio_setup *s) {
-    return k->decoder && k->codec == s->info.codec && k->rate == s->info.rate && k->channels == s->info.channels &&
-           k->bits == s->info.bits && k->extra.size == s->extra_bytes &&
+    if (!k->decoder || k->codec != s->info.codec || k->rate != s->info.rate || k->channels != s->info.channels ||
+        k->bits != s->info.bits)
+        return false;
+    if (k->type->same)
+        return k->type->same(k->extra.data, k->extra.size, s->extra, s->extra_bytes);
+    return k->extra.size == s->extra_bytes &&
            (s->extra_bytes == 0 || memcmp(k->extra.data, s->extra, s->extra_bytes) == 0);
 }
 

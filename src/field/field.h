@@ -155,6 +155,8 @@ struct field_type {
                          uint64_t *least, uint64_t *most, mldf_error *err);
     /* A writer stores the payload as it is, so that any part of it can be read alone. */
     bool never_compressed;
+    /* Parts of a payload are read alone: in an encrypted file it is sealed in chunks. */
+    bool in_chunks;
     /* The name of the token field that a side column goes along (along.h), and whether it holds spans (spans may be NULL). NULL: none. */
     const char *(*along)(const void *state, bool *spans);
     /* Is this value an array that a user may view in place? NULL: as the layout says. */
@@ -258,6 +260,7 @@ struct schema_field {
     const struct field_type *type; /* NULL: unknown */
     void *state;                   /* from bind */
     mldf_record_layout layout;
+    bool chunked;          /* of a file, or one that is written: payloads are sealed in chunks */
     size_t payload_index;  /* ordinal among the fields with a payload (column of section 2), or SIZE_MAX */
     size_t nullable_index; /* ordinal among the nullable fields (bitmap of section 5), or SIZE_MAX */
 };
@@ -307,6 +310,10 @@ void mldfi_schema_descriptor(const mldf_schema *schema, size_t field, struct des
 
 static inline bool mldfi_field_has_payload(const struct schema_field *field) {
     return (field->info.flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64)) != 0;
+}
+/* Does an encrypted file that is written hold the field's payloads in chunks? What is compressed is decompressed whole. */
+static inline bool mldfi_field_seals_chunks(const struct schema_field *field) {
+    return field->type && field->type->in_chunks && !(field->info.flags & MLDF_FIELD_COMPRESSED);
 }
 /* Does decode make the value in its scratch memory, from the payload's bytes, so that both must lie elsewhere? User-defined types may. */
 static inline bool mldfi_field_is_made(const struct schema_field *field) {

@@ -108,7 +108,8 @@ static mldf_status bind_descriptor(const mldf_schema *schema, struct schema_fiel
 
 static void fill_info(struct schema_field *field, const struct descriptor *d) {
     field->info.type_id = d->type_id;
-    field->info.flags = d->flags;
+    field->info.flags = d->flags & (uint16_t)~FORMAT_FIELD_CHUNKED;
+    field->chunked = d->flags & FORMAT_FIELD_CHUNKED;
     field->info.record_bytes = d->metadata_size;
     field->info.record_align = d->row_align;
     field->info.row_offset = d->row_offset;
@@ -169,7 +170,7 @@ void mldfi_schema_descriptor(const mldf_schema *schema, size_t field, struct des
     memset(out, 0, sizeof *out);
     memcpy(out->name, f->name, strnlen(f->name, MLDF_NAME_MAX));
     out->type_id = f->info.type_id;
-    out->flags = f->info.flags;
+    out->flags = (uint16_t)(f->info.flags | (f->chunked ? FORMAT_FIELD_CHUNKED : 0));
     out->metadata_size = f->info.record_bytes;
     out->row_offset = f->info.row_offset;
     out->row_align = (uint16_t)f->info.record_align;

@@ -563,6 +563,7 @@ static bool tokens_steps(const struct schema_field *field, const uint8_t *record
         .canonical = tokens_canonical, \
         .check_deep = tokens_check_deep, \
         .never_compressed = STREAM, \
+        .in_chunks = STREAM, \
         .edge = tokens_edge, \
         .steps = tokens_steps, \
         .sizes = SIZES_DIMS, \

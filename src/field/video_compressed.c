@@ -281,6 +281,7 @@ const struct field_type mldfi_type_video_compressed = {
     .draft_differs = true,
     .observe = observe,
     .never_compressed = true,
+    .in_chunks = true,
     .argument_names = argument_names,
     .check_deep = check_deep,
     .edge = edge,

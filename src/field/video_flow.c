@@ -388,6 +388,7 @@ const struct field_type mldfi_type_video_optical_flow = {
     .name = "video_optical_flow",
     .draft_differs = true,
     .observe = observe,
+    .in_chunks = true,
     .describe = describe,
     .argument_names = argument_names,
     .canonical = canonical,

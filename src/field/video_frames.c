@@ -286,6 +286,7 @@ const struct field_type mldfi_type_video_frames = {
     .draft_differs = true,
     .observe = observe,
     .never_compressed = true,
+    .in_chunks = true,
     .by_arguments = true,
     .argument_names = argument_names,
     .check_deep = check_deep,

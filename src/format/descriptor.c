@@ -11,7 +11,7 @@
 #include "util/error.h"
 #include "util/utf8.h"
 
-enum { FIELD_FLAGS_KNOWN = 15 };
+enum { FIELD_FLAGS_KNOWN = 15 | FORMAT_FIELD_CHUNKED };
 
 const char *mldfi_name_problem(const char *name, size_t bytes) {
     if (bytes == 0)
@@ -61,6 +61,9 @@ static mldf_status check_flags(const struct descriptor *d, uint64_t offset, mldf
     if ((d->flags & MLDF_FIELD_COMPRESSED) && !payload)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, offset + 66, "field %s: flags 0x%x: compressed, but without payload",
                              d->name, d->flags);
+    if ((d->flags & FORMAT_FIELD_CHUNKED) && (!payload || (d->flags & MLDF_FIELD_COMPRESSED)))
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, offset + 66, "field %s: flags 0x%x: sealed in chunks, but %s",
+                             d->name, d->flags, payload ? "compressed" : "without payload");
     return MLDF_OK;
 }
 

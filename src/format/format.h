@@ -93,6 +93,9 @@ mldf_status mldfi_header_check_version(const struct header *header, uint64_t off
 /* The same and all else that needs nothing but the header: O14 to O16, or Z1 and Z2 for a 1.0 header at byte 9. */
 mldf_status mldfi_header_check(const struct header *header, uint64_t offset, mldf_error *err);
 
+/* Descriptor flag 32, beside MLDF_FIELD_...: payloads are sealed in chunks. */
+enum { FORMAT_FIELD_CHUNKED = 32 };
+
 struct descriptor {
     char name[64]; /* terminated */
     uint16_t type_id, flags;

@@ -20,7 +20,7 @@ mldf_status mldfi_sink_open(struct sample_sink **out, const struct sink_options 
         {"tbl2", mldfi_sink_open_tbl, false},       {"beton", mldfi_sink_open_beton, false},
         {"tar", mldfi_sink_open_tar, true},         {"tar.gz", mldfi_sink_open_tar, true},
         {"tar.zst", mldfi_sink_open_tar, true},     {"megatron", mldfi_sink_open_tokens, false},
-        {"nanogpt", mldfi_sink_open_tokens, false},
+        {"nanogpt", mldfi_sink_open_tokens, false}, {"datatrove", mldfi_sink_open_tokens, false},
     };
     for (size_t i = 0; i < sizeof sinks / sizeof sinks[0]; i++) {
         if (strcmp(options->format, sinks[i].format) != 0)
@@ -38,7 +38,7 @@ mldf_status mldfi_sink_open(struct sample_sink **out, const struct sink_options 
     }
     return mldfi_fail(
         err, MLDF_E_ARGUMENT,
-        "no format is named '%s': mldf, tbl, tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron and nanogpt are",
+        "no format is named '%s': mldf, tbl, tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron, nanogpt and datatrove are",
         options->format);
 }
 

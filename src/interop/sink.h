@@ -58,8 +58,9 @@ struct sample_sink {
 };
 
 struct sink_options {
-    const char *format; /* "mldf", "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst", "megatron" or "nanogpt" */
-    const char *path;   /* "-": standard output, for mldf and tar */
+    const char
+        *format; /* "mldf", "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst", "megatron", "nanogpt" or "datatrove" */
+    const char *path;          /* "-": standard output, for mldf and tar */
     const mldf_schema *schema; /* outlives the sink */
     uint64_t count;            /* of samples, or MLDF_NONE */
     const mldf_writer_options *writer;

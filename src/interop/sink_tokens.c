@@ -1,9 +1,11 @@
-/* Documents of tokens into the files of other trainers: Megatron's X.bin and X.idx, nanoGPT's bare u16 .bin. One token field; a row, or a document of a
- * stream, is a document there. The index gets its name last, so that it never names tokens that are not there. See sink.h. */
+/* Documents of tokens into the files of other trainers: Megatron's X.bin and X.idx, nanoGPT's bare u16 .bin, datatrove's X.ds with X.ds.index, X.ds.metadata
+ * and, of a side column loss_mask, X.ds.loss. One token field; a row, or a document of a stream, is a document there. The index gets its name last, so that it never names tokens that are not there. See sink.h. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/field.h"
 #include "field/tokens.h"
 #include "interop/sink.h"
 #include "interop/staging.h"
@@ -12,16 +14,19 @@
 #include "util/bytes.h"
 #include "util/error.h"
 
+enum token_format { MEGATRON, NANOGPT, DATATROVE };
+
 struct token_sink {
     struct sample_sink base;
     const mldf_schema *schema;
-    size_t field;
-    bool megatron, overwrite;
+    size_t field, loss; /* SIZE_MAX: no losses */
+    enum token_format format;
+    bool overwrite;
     mldf_dtype dtype; /* in the file */
     int64_t eos;      /* written after each document; -1: none, or they have it */
-    char *bin, *idx;
-    struct os_file bin_file, idx_file;
-    struct stage ids, lengths;
+    char *bin, *idx, *loss_name, *about;
+    struct os_file bin_file, idx_file, loss_file, about_file;
+    struct stage ids, lengths, losses; /* lengths: datatrove's ends of documents */
     uint64_t documents, tokens, samples;
     mldf_buffer scratch;
 };
@@ -29,13 +34,20 @@ struct token_sink {
 static void free_sink(struct token_sink *s) {
     mldfi_stage_free(&s->ids);
     mldfi_stage_free(&s->lengths);
+    mldfi_stage_free(&s->losses);
     mldfi_file_discard(&s->bin_file);
     mldfi_file_discard(&s->idx_file);
+    mldfi_file_discard(&s->loss_file);
+    mldfi_file_discard(&s->about_file);
     mldf_buffer_free(&s->scratch);
     free(s->bin);
     free(s->idx);
+    free(s->loss_name);
+    free(s->about);
     free(s);
 }
+
+static const char *const format_names[] = {"a Megatron file", "a nanoGPT file", "a datatrove file"};
 
 static mldf_status put_document(struct token_sink *s, const mldf_tokens *t, uint64_t begin, uint64_t end,
                                 mldf_error *err) {
@@ -43,11 +55,11 @@ static mldf_status put_document(struct token_sink *s, const mldf_tokens *t, uint
     uint64_t count = end - begin, width = mldf_dtype_bytes(s->dtype),
              limit = s->dtype == MLDF_U16 ? 65536 : UINT64_C(1) << 31;
     uint64_t bad = mldfi_ids_find_outside(t->dtype, ids, count, s->dtype == MLDF_U8 ? 256 : limit);
-    uint8_t word[4];
+    uint8_t word[8];
     if (bad < count)
         return mldfi_fail(err, MLDF_E_RANGE, "token %" PRIu64 " is %" PRId64 ", which %s of %s does not hold",
-                          begin + bad, mldfi_id_at(t->dtype, ids, bad),
-                          s->megatron ? "a Megatron file" : "a nanoGPT file", mldf_dtype_name(s->dtype));
+                          begin + bad, mldfi_id_at(t->dtype, ids, bad), format_names[s->format],
+                          mldf_dtype_name(s->dtype));
     if (count + (s->eos >= 0) > INT32_MAX)
         return mldfi_fail(err, MLDF_E_LIMIT, "a document of %" PRIu64 " tokens; a sequence has up to 2^31 - 1", count);
     mldf_status status = mldfi_buffer_resize(&s->scratch, (size_t)((count + 1) * width), err);
@@ -59,13 +71,23 @@ static mldf_status put_document(struct token_sink *s, const mldf_tokens *t, uint
         mldfi_ids_convert(MLDF_I64, &eos, 1, s->dtype, s->scratch.data + count * width);
         count++;
     }
-    mldfi_store_u32(word, (uint32_t)count);
     status = mldfi_stage_push(&s->ids, s->scratch.data, count * width, err);
-    if (status >= 0 && s->megatron)
-        status = mldfi_stage_push(&s->lengths, word, sizeof word, err);
     s->documents++;
     s->tokens += count;
+    mldfi_store_u64(word, s->format == DATATROVE ? s->tokens : count);
+    if (status >= 0 && s->format != NANOGPT)
+        status = mldfi_stage_push(&s->lengths, word, s->format == DATATROVE ? 8 : 4, err);
     return status;
+}
+
+/* A byte for each token: is it to be learnt? */
+static mldf_status put_losses(struct token_sink *s, const mldf_value *value, uint64_t tokens, mldf_error *err) {
+    if (value->kind != MLDF_KIND_ARRAY || value->ndim != 1 || value->dims[0] != tokens || value->bytes != tokens)
+        return mldfi_fail(err, MLDF_E_NULL, "loss_mask does not have a value for each of %" PRIu64 " tokens", tokens);
+    mldf_status status = mldfi_buffer_resize(&s->scratch, (size_t)tokens + 1, err);
+    for (uint64_t i = 0; i < tokens && status >= 0; i++)
+        s->scratch.data[i] = ((const uint8_t *)value->data)[i] != 0;
+    return status < 0 ? status : mldfi_stage_push(&s->losses, s->scratch.data, tokens, err);
 }
 
 static mldf_status append(struct sample_sink *sink, const struct sink_kit *kit, const mldf_value *values,
@@ -83,6 +105,8 @@ static mldf_status append(struct sample_sink *sink, const struct sink_kit *kit, 
         if (status >= 0)
             status = put_document(s, &t, begin, end, err);
     }
+    if (status >= 0 && s->loss != SIZE_MAX)
+        status = put_losses(s, &values[s->loss], t.count, err);
     s->samples += status >= 0;
     mldfi_error_place(status < 0 ? err : NULL, MLDF_NONE, field->name);
     return status;
@@ -127,15 +151,65 @@ static mldf_status write_index(struct token_sink *s, uint64_t *bytes, mldf_error
     return status;
 }
 
+/* X.ds.metadata, as datatrove writes it: TOKENIZER|WIDTH, the tokens, and the tokens for people. */
+static mldf_status write_about(struct token_sink *s, uint64_t *bytes, mldf_error *err) {
+    static const char *const units[] = {"", "k", "M", "G", "T", "P", "E"};
+    double shown = (double)s->tokens;
+    int unit = 0, digits;
+    struct stage out = STAGE_NONE;
+    char text[512];
+    struct json json = {0};
+    const mldf_field *field = mldf_schema_field(s->schema, s->field);
+    if (mldfi_json_parse(&json, field->arguments, strlen(field->arguments), NULL) < 0)
+        return mldfi_fail(err, MLDF_E_SCHEMA, "the arguments of field \"%s\" are not JSON", field->name);
+    uint32_t at = mldfi_json_find(&json, 0, "tokenizer");
+    bool named = at != UINT32_MAX && json.nodes[at].kind == MLDFI_JSON_STRING && json.nodes[at].text_bytes < 256;
+    for (; shown >= 1000 && unit < 6; unit++)
+        shown /= 1000;
+    digits = shown >= 100 ? 0 : shown >= 10 ? 1 : 2;
+    const char *name = named ? json.nodes[at].text : "Unknown Tokenizer";
+    int length = snprintf(text, sizeof text, "%.*s|%u\n%" PRIu64 "\n%.*f %sT",
+                          named ? (int)json.nodes[at].text_bytes : (int)strlen(name), name,
+                          (unsigned)mldf_dtype_bytes(s->dtype), s->tokens, digits, shown, units[unit]);
+    mldfi_json_free(&json);
+    mldfi_stage_into(&out, &s->about_file, 0);
+    mldf_status status = mldfi_stage_push(&out, text, (uint64_t)length, err);
+    if (status >= 0)
+        status = mldfi_stage_flush(&out, err);
+    *bytes = (uint64_t)length;
+    mldfi_stage_free(&out);
+    return status;
+}
+
+/* Everything of datatrove's but the tokens and the index. */
+static mldf_status finish_beside(struct token_sink *s, uint64_t *bytes, mldf_error *err) {
+    uint64_t about = 0, losses = mldfi_stage_bytes(&s->losses);
+    mldf_status status = write_about(s, &about, err);
+    if (status >= 0)
+        status = mldfi_stage_publish(&s->about_file, about, s->about, s->overwrite, err);
+    if (status >= 0 && s->loss != SIZE_MAX)
+        status = mldfi_stage_flush(&s->losses, err);
+    if (status >= 0 && s->loss != SIZE_MAX)
+        status = mldfi_stage_publish(&s->loss_file, losses, s->loss_name, s->overwrite, err);
+    *bytes += about + losses;
+    return status;
+}
+
 static mldf_status finish(struct sample_sink *sink, struct sink_result *result, mldf_error *err) {
     struct token_sink *s = (struct token_sink *)sink;
-    uint64_t bytes = mldfi_stage_bytes(&s->ids), index = 0;
+    uint64_t bytes = mldfi_stage_bytes(&s->ids), ids = bytes, index = 0;
     mldf_status status = mldfi_stage_flush(&s->ids, err);
-    if (status >= 0 && s->megatron)
+    if (status >= 0 && s->format == MEGATRON)
         status = write_index(s, &index, err);
+    if (status >= 0 && s->format == DATATROVE) {
+        index = mldfi_stage_bytes(&s->lengths);
+        status = mldfi_stage_flush(&s->lengths, err);
+    }
     if (status >= 0)
-        status = mldfi_stage_publish(&s->bin_file, bytes, s->bin, s->overwrite, err);
-    if (status >= 0 && s->megatron)
+        status = mldfi_stage_publish(&s->bin_file, ids, s->bin, s->overwrite, err);
+    if (status >= 0 && s->format == DATATROVE)
+        status = finish_beside(s, &bytes, err);
+    if (status >= 0 && s->format != NANOGPT)
         status = mldfi_stage_publish(&s->idx_file, index, s->idx, s->overwrite, err);
     *result = (struct sink_result){s->samples, bytes + index};
     free_sink(s);
@@ -169,8 +243,14 @@ static mldf_status find_field(struct token_sink *s, const struct sink_options *o
     if (tokens > 1 && strcmp(named->name, "tokens") != 0)
         return mldfi_fail(err, MLDF_E_SCHEMA, "%s holds one token field, and there are %zu: choose one with fields",
                           o->format, tokens);
+    s->loss = s->format == DATATROVE ? mldfi_schema_lookup(o->schema, "loss_mask") : SIZE_MAX;
+    if (s->loss != SIZE_MAX) {
+        const mldf_field *f = mldf_schema_field(o->schema, s->loss);
+        if (f->type_id != MLDF_NDARRAY || (f->dtype != MLDF_BOOL && f->dtype != MLDF_U8) || f->ndim != 1)
+            s->loss = SIZE_MAX;
+    }
     for (size_t i = 0; i < count && !o->drop_fields; i++)
-        if (i != s->field)
+        if (i != s->field && i != s->loss)
             return mldfi_fail(err, MLDF_E_SCHEMA,
                               "%s has no place for field \"%s\"; leave it out (fields, or drop-fields)", o->format,
                               mldf_schema_field(o->schema, i)->name);
@@ -188,23 +268,39 @@ static mldf_status read_arguments(struct token_sink *s, const struct sink_option
     bool has = at != UINT32_MAX && mldfi_json_u64(&json, at, &eos);
     bool is_inside = inside != UINT32_MAX && json.nodes[inside].kind == MLDFI_JSON_TRUE;
     mldfi_json_free(&json);
-    s->eos = !s->megatron && has && !is_inside ? (int64_t)eos : -1;
-    if (!s->megatron && !has)
+    s->eos = s->format == NANOGPT && has && !is_inside ? (int64_t)eos : -1;
+    if (s->format == NANOGPT && !has)
         return mldfi_fail(err, MLDF_E_SCHEMA,
                           "nanogpt knows documents by their eos, and field \"%s\" has no argument eos", field->name);
-    s->dtype = s->megatron ? field->dtype : MLDF_U16;
+    s->dtype = s->format == MEGATRON ? field->dtype : MLDF_U16;
+    if (s->format == DATATROVE && mldf_dtype_bytes(field->dtype) > 2)
+        s->dtype = MLDF_U32;
     return MLDF_OK;
 }
 
 static mldf_status name_files(struct token_sink *s, const char *path, mldf_error *err) {
     size_t n = strlen(path);
-    if (!s->megatron)
+    if (s->format == DATATROVE) {
+        mldf_buffer name = MLDF_BUFFER_INIT;
+        static const char *const endings[] = {"", ".index", ".loss", ".metadata"};
+        char **names[] = {&s->bin, &s->idx, &s->loss_name, &s->about};
+        mldf_status status = MLDF_OK;
+        for (size_t i = 0; i < 4 && status >= 0; i++) {
+            name.size = 0;
+            status = mldfi_buffer_printf(&name, err, "%s%s", path, endings[i]);
+            if (status >= 0 && !(*names[i] = mldfi_copy_text((const char *)name.data, name.size, err)))
+                status = MLDF_E_MEMORY;
+        }
+        mldf_buffer_free(&name);
+        return status;
+    }
+    if (s->format == NANOGPT)
         s->bin = mldfi_copy_text(path, n, err);
     else if (n < 5 || strcmp(path + n - 4, ".idx") != 0)
         return mldfi_fail_file(err, MLDF_E_ARGUMENT, path, "a Megatron dataset is named X.idx; its tokens go to X.bin");
     else if ((s->bin = mldfi_megatron_bin(path)) != NULL)
         s->idx = mldfi_copy_text(path, n, err);
-    return s->bin && (s->idx || !s->megatron) ? MLDF_OK : mldfi_fail_memory(err, n);
+    return s->bin && (s->idx || s->format == NANOGPT) ? MLDF_OK : mldfi_fail_memory(err, n);
 }
 
 static mldf_status create(struct os_file *file, const char *target, bool overwrite, mldf_error *err) {
@@ -221,10 +317,12 @@ mldf_status mldfi_sink_open_tokens(struct sample_sink **out, const struct sink_o
         return MLDF_E_MEMORY;
     s->base = (struct sample_sink){&ops, false};
     s->schema = options->schema;
-    s->megatron = strcmp(options->format, "megatron") == 0;
+    s->format = strcmp(options->format, "megatron") == 0 ? MEGATRON : NANOGPT;
+    if (strcmp(options->format, "datatrove") == 0)
+        s->format = DATATROVE;
     s->overwrite = options->writer->overwrite;
-    s->bin_file = s->idx_file = (struct os_file)OS_FILE_NONE;
-    s->ids = s->lengths = (struct stage)STAGE_NONE;
+    s->bin_file = s->idx_file = s->loss_file = s->about_file = (struct os_file)OS_FILE_NONE;
+    s->ids = s->lengths = s->losses = (struct stage)STAGE_NONE;
     mldf_status status = find_field(s, options, err);
     if (status >= 0)
         status = read_arguments(s, options, err);
@@ -232,14 +330,23 @@ mldf_status mldfi_sink_open_tokens(struct sample_sink **out, const struct sink_o
         status = name_files(s, options->path, err);
     if (status >= 0)
         status = create(&s->bin_file, s->bin, s->overwrite, err);
-    if (status >= 0 && s->megatron)
+    if (status >= 0 && s->format != NANOGPT)
         status = create(&s->idx_file, s->idx, s->overwrite, err);
+    if (status >= 0 && s->format == DATATROVE)
+        status = create(&s->about_file, s->about, s->overwrite, err);
+    if (status >= 0 && s->loss != SIZE_MAX)
+        status = create(&s->loss_file, s->loss_name, s->overwrite, err);
     if (status < 0) {
         free_sink(s);
         return status;
     }
     mldfi_stage_into(&s->ids, &s->bin_file, 0);
-    mldfi_stage_beside(&s->lengths, s->bin);
+    if (s->format == DATATROVE)
+        mldfi_stage_into(&s->lengths, &s->idx_file, 0);
+    else
+        mldfi_stage_beside(&s->lengths, s->bin);
+    if (s->loss != SIZE_MAX)
+        mldfi_stage_into(&s->losses, &s->loss_file, 0);
     *out = &s->base;
     return MLDF_OK;
 }

@@ -191,7 +191,8 @@ static mldf_status check_record(const mldf_reader *reader, const struct schema_f
     mldf_value value;
     mldfi_record_payload(f, record, &ptr, &bytes);
     mldf_status status = mldfi_reader_check_payload(reader, row, f, 0, ptr, &bytes, err);
-    bool hidden = bytes && ((f->info.flags & MLDF_FIELD_COMPRESSED) || reader->encrypted);
+    bool hidden = bytes && ((f->info.flags & MLDF_FIELD_COMPRESSED) || (reader->encrypted && !f->chunked));
+    bytes = mldfi_reader_value_bytes(f, bytes);
     *most = hidden ? most_steps(reader, f, bytes) : COUNT_MAX;
     if (status < 0 || hidden)
         return status;

@@ -139,6 +139,22 @@ static bool add(struct job *job, struct range range) {
     return true;
 }
 
+/* Are parts of its payloads read alone? */
+static bool has_parts(const mldf_reader *reader, const struct schema_field *f) {
+    return mldfi_reader_is_plain(reader, f) || mldfi_reader_is_chunked(reader, f);
+}
+
+/* Of the payload that *range is, the bytes that [offset, offset + bytes) of the value needs; without them *range stays. */
+static bool cut(const mldf_reader *reader, size_t field, uint64_t offset, uint64_t bytes, struct range *range) {
+    const struct schema_field *f = &reader->schema->fields[field];
+    if (!mldfi_range_inside(offset, bytes, mldfi_reader_value_bytes(f, range->bytes)))
+        return false;
+    mldfi_reader_stored_part(f, range->bytes, &offset, &bytes);
+    range->offset += offset;
+    range->bytes = bytes;
+    return true;
+}
+
 /* Is this field of the reader one whose parts are asked for? All that decides about them must be known from rows. */
 static bool reads_parts(const mldf_loader *loader, uint32_t index, size_t field) {
     const struct dataset *dataset = &loader->dataset;
@@ -152,7 +168,7 @@ static bool reads_parts(const mldf_loader *loader, uint32_t index, size_t field)
         if (!mldfi_plan_prepares(loader->plan, used[k]) || its == SIZE_MAX)
             continue;
         const struct schema_field *f = &reader->schema->fields[its];
-        if (reader->draft || mldfi_field_is_made(f) || !mldfi_reader_is_plain(reader, f))
+        if (reader->draft || mldfi_field_is_made(f) || !has_parts(reader, f))
             return false;
     }
     return true;
@@ -169,10 +185,8 @@ static void gather_parts(struct worker *worker, struct job *job, const struct se
         size_t its = dataset->fields[seat->reader * dataset->field_count + part->field].field;
         if (!reads_parts(worker->loader, seat->reader, part->field) ||
             !range_of(dataset->readers[seat->reader], seat->sample, its, &range) ||
-            !mldfi_range_inside(part->offset, part->bytes, range.bytes))
+            !cut(dataset->readers[seat->reader], its, part->offset, part->bytes, &range))
             continue;
-        range.offset += part->offset;
-        range.bytes = part->bytes;
         if (!add(job, range))
             return;
     }
@@ -182,11 +196,12 @@ static void gather_parts(struct worker *worker, struct job *job, const struct se
 static void narrow(const struct dataset *dataset, const struct seat *seat, size_t field, struct range *range) {
     const mldf_reader *reader = dataset->readers[seat->reader];
     uint64_t steps = mldfi_view_row_steps(dataset->view, seat->reader, seat->sample);
-    bool plain = mldfi_reader_is_plain(reader, &reader->schema->fields[field]) && steps && steps != MLDF_NONE;
-    if (!plain || seat->item.have > steps || seat->item.from > steps - seat->item.have)
+    const struct schema_field *f = &reader->schema->fields[field];
+    bool parts = has_parts(reader, f) && steps && steps != MLDF_NONE;
+    if (!parts || seat->item.have > steps || seat->item.from > steps - seat->item.have)
         return;
-    range->offset += seat->item.from * (range->bytes / steps);
-    range->bytes = seat->item.have * (range->bytes / steps);
+    uint64_t width = mldfi_reader_value_bytes(f, range->bytes) / steps;
+    (void)cut(reader, field, seat->item.from * width, seat->item.have * width, range);
 }
 
 /* The pieces of an item that the view puts together. */
@@ -203,11 +218,9 @@ static bool gather_pieces(const struct dataset *dataset, const struct seat *seat
         uint64_t width = mldf_dtype_bytes(f->info.dtype), from, bytes;
         if (!range_of(reader, piece.row, its, &range))
             continue;
-        if (mldfi_reader_is_plain(reader, f) && width && mldfi_mul_u64(piece.from, width, &from) &&
-            mldfi_mul_u64(piece.length, width, &bytes) && mldfi_range_inside(from, bytes, range.bytes)) {
-            range.offset += from;
-            range.bytes = bytes;
-        }
+        if (has_parts(reader, f) && width && mldfi_mul_u64(piece.from, width, &from) &&
+            mldfi_mul_u64(piece.length, width, &bytes))
+            (void)cut(reader, its, from, bytes, &range);
         if (!add(job, range))
             return false;
     }

@@ -9,6 +9,7 @@
  * Hartley transform, which is its own inverse, and Hartley's transform of w is Re W - Im W. */
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,10 +150,6 @@ static const struct op_param reverb_params[] = {
     OP_END_OF_PARAMS,
 };
 
-static mldf_status reverb_infer(struct op *op, const struct edge *in, size_t count, struct edge *out, mldf_error *err) {
-    return two_waves(op, in, count, "an impulse response", out, err);
-}
-
 static mldf_status draw_reverb(const struct op *op, struct rng *rng, const struct frame *frame, void *room,
                                struct frame *next, mldf_error *err) {
     (void)frame, (void)next, (void)err;
@@ -160,62 +157,90 @@ static mldf_status draw_reverb(const struct op *op, struct rng *rng, const struc
     return MLDF_OK;
 }
 
-enum { PIECE_MAX = FFT_MAX / 2, PIECE_LEAST = 512 };
+enum { PIECE_LEAST = 512, FFT_SIZES = 7 };
+_Static_assert(2 * PIECE_LEAST << (FFT_SIZES - 1) == FFT_MAX, "one transform for each size");
+
+/* The transforms of all samples: how long impulse responses are decides which are made, once each. */
+struct reverb_state {
+    pthread_mutex_t lock; /* guards what follows; transforms that were given out do not change */
+    struct fft ffts[FFT_SIZES];
+};
+
+static mldf_status reverb_infer(struct op *op, const struct edge *in, size_t count, struct edge *out, mldf_error *err) {
+    struct reverb_state *s = op->state = mldfi_alloc_zero(1, sizeof *s, err);
+    if (!s)
+        return MLDF_E_MEMORY;
+    pthread_mutex_init(&s->lock, NULL);
+    return two_waves(op, in, count, "an impulse response", out, err);
+}
+
+static void free_reverb(void *state) {
+    struct reverb_state *s = state;
+    for (size_t i = 0; s && i < FFT_SIZES; i++)
+        mldfi_fft_free(&s->ffts[i]);
+    if (s)
+        pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+/* The transform of blocks that a piece of the impulse response fits into twice. */
+static mldf_status get_fft(struct reverb_state *s, uint64_t piece, const struct fft **out, mldf_error *err) {
+    size_t i = 0;
+    mldf_status status = MLDF_OK;
+    while (i + 1 < FFT_SIZES && ((uint64_t)PIECE_LEAST << i) < piece)
+        i++;
+    pthread_mutex_lock(&s->lock);
+    if (!s->ffts[i].n && (status = mldfi_fft_new(2 * PIECE_LEAST << i, &s->ffts[i], err)) < 0)
+        s->ffts[i] = (struct fft){0};
+    pthread_mutex_unlock(&s->lock);
+    *out = &s->ffts[i];
+    return status;
+}
 
 struct convolution {
-    struct fft fft;
+    const struct fft *fft;
     const struct fft_kernels *kernels;
     float *lanes, *room, *spectrum, *response; /* [n][8]; the transform's work; [bins][2][8]; [bins][2] */
 };
 
-static void free_convolution(struct convolution *v) {
-    mldfi_fft_free(&v->fft);
-    free(v->lanes);
-}
-
-static mldf_status new_convolution(uint64_t piece, const struct kernels *kernels, struct convolution *v,
-                                   mldf_error *err) {
-    uint32_t n = 2 * PIECE_LEAST;
-    memset(v, 0, sizeof *v);
-    while (n < 2 * piece)
-        n *= 2;
-    mldf_status status = mldfi_fft_new(n, &v->fft, err);
+/* In the worker's scratch, which grows to what the longest impulse response needs and stays. */
+static mldf_status begin_convolution(const struct fft *fft, struct op_work *work, struct convolution *v,
+                                     mldf_error *err) {
+    size_t all = (size_t)fft->n * FFT_LANES, wide = (size_t)fft->bins * 2 * FFT_LANES, room = mldfi_fft_work(fft);
+    mldf_status status =
+        mldfi_buffer_resize(&work->scratch[0], (all + room + wide + (size_t)fft->bins * 2) * sizeof(float), err);
     if (status < 0)
         return status;
-    size_t all = (size_t)n * FFT_LANES, wide = (size_t)v->fft.bins * 2 * FFT_LANES;
-    v->kernels = kernels->fft;
-    v->lanes = mldfi_alloc_zero(all + mldfi_fft_work(&v->fft) + wide + (size_t)v->fft.bins * 2, sizeof(float), err);
-    if (!v->lanes) {
-        free_convolution(v);
-        return MLDF_E_MEMORY;
-    }
+    v->fft = fft;
+    v->kernels = work->kernels->fft;
+    v->lanes = (float *)(void *)work->scratch[0].data;
     v->room = v->lanes + all;
-    v->spectrum = v->room + mldfi_fft_work(&v->fft);
+    v->spectrum = v->room + room;
     v->response = v->spectrum + wide;
     return MLDF_OK;
 }
 
 /* The spectrum of a piece of the impulse response: into `response`, from lane 0. */
 static void take_response(struct convolution *v, const float *h, uint64_t count, float by) {
-    memset(v->lanes, 0, (size_t)v->fft.n * FFT_LANES * sizeof(float));
+    memset(v->lanes, 0, (size_t)v->fft->n * FFT_LANES * sizeof(float));
     for (uint64_t i = 0; i < count; i++)
         v->lanes[i * FFT_LANES] = h[i] * by;
-    v->kernels->real(&v->fft, v->lanes, v->room, v->spectrum);
-    for (size_t k = 0; k < (size_t)v->fft.bins * 2; k++)
+    v->kernels->real(v->fft, v->lanes, v->room, v->spectrum);
+    for (size_t k = 0; k < (size_t)v->fft->bins * 2; k++)
         v->response[k] = v->spectrum[k * FFT_LANES];
 }
 
 /* Eight blocks from sample `at` of x on, convolved; y[i] is sample i + shift of the result. */
 static void eight_blocks(struct convolution *v, const float *x, uint64_t n, uint64_t at, int64_t shift, float *y) {
-    uint32_t size = v->fft.n, block = size / 2;
+    uint32_t size = v->fft->n, block = size / 2;
     memset(v->lanes, 0, (size_t)size * FFT_LANES * sizeof(float));
     for (unsigned lane = 0; lane < FFT_LANES; lane++) {
         uint64_t from = at + (uint64_t)lane * block;
         for (uint64_t i = 0; i < block && from + i < n; i++)
             v->lanes[i * FFT_LANES + lane] = x[from + i];
     }
-    v->kernels->real(&v->fft, v->lanes, v->room, v->spectrum);
-    for (uint32_t k = 0; k < v->fft.bins; k++) {
+    v->kernels->real(v->fft, v->lanes, v->room, v->spectrum);
+    for (uint32_t k = 0; k < v->fft->bins; k++) {
         float hr = v->response[2 * k], hi = v->response[2 * k + 1];
         const float *s = v->spectrum + (size_t)k * 2 * FFT_LANES;
         for (unsigned lane = 0; lane < FFT_LANES; lane++) {
@@ -225,7 +250,7 @@ static void eight_blocks(struct convolution *v, const float *x, uint64_t n, uint
                 v->lanes[(size_t)(size - k) * FFT_LANES + lane] = re + im;
         }
     }
-    v->kernels->real(&v->fft, v->lanes, v->room, v->spectrum);
+    v->kernels->real(v->fft, v->lanes, v->room, v->spectrum);
     for (unsigned lane = 0; lane < FFT_LANES; lane++) {
         int64_t to = (int64_t)(at + (uint64_t)lane * block) - shift; /* of the block's first sample */
         if (at + (uint64_t)lane * block >= n)
@@ -241,22 +266,15 @@ static void eight_blocks(struct convolution *v, const float *x, uint64_t n, uint
 }
 
 /* y = x * h from sample `shift` of it on, as long as x. */
-static mldf_status convolve(const struct kernels *kernels, const float *x, uint64_t n, const float *h, uint64_t m,
-                            float by, uint64_t shift, float *y, mldf_error *err) {
-    struct convolution v;
-    uint64_t piece = m < PIECE_MAX ? m : PIECE_MAX;
-    mldf_status status = new_convolution(piece, kernels, &v, err);
-    if (status < 0)
-        return status;
+static void convolve(struct convolution *v, const float *x, uint64_t n, const float *h, uint64_t m, float by,
+                     uint64_t shift, float *y) {
+    uint64_t piece = v->fft->n / 2;
     memset(y, 0, (size_t)n * sizeof *y);
-    piece = v.fft.n / 2;
     for (uint64_t p = 0; p < m; p += piece) {
-        take_response(&v, h + p, m - p < piece ? m - p : piece, by);
+        take_response(v, h + p, m - p < piece ? m - p : piece, by);
         for (uint64_t at = 0; at < n; at += (uint64_t)FFT_LANES * piece)
-            eight_blocks(&v, x, n, at, (int64_t)shift - (int64_t)p, y);
+            eight_blocks(v, x, n, at, (int64_t)shift - (int64_t)p, y);
     }
-    free_convolution(&v);
-    return MLDF_OK;
 }
 
 static mldf_status run_reverb(const struct op *op, const void *draw, const struct tensor *in, size_t count,
@@ -268,7 +286,14 @@ static mldf_status run_reverb(const struct op *op, const void *draw, const struc
         return status < 0 ? status : mldfi_op_copy(&in[0], out);
     if (m == 0)
         return mldfi_fail(err, MLDF_E_RANGE, "the impulse response has no samples");
-    for (uint64_t c = 0; c < channels_of(&in[0]) && status == MLDF_OK; c++) {
+    const struct fft *fft;
+    struct convolution v;
+    status = get_fft(op->state, m, &fft, err);
+    if (status == MLDF_OK)
+        status = begin_convolution(fft, work, &v, err);
+    if (status < 0)
+        return status;
+    for (uint64_t c = 0; c < channels_of(&in[0]); c++) {
         const float *h = (const float *)in[1].data + (others > 1 ? c : 0) * m;
         double squares = 0;
         uint64_t loudest = 0;
@@ -277,10 +302,10 @@ static mldf_status run_reverb(const struct op *op, const void *draw, const struc
             loudest = fabsf(h[i]) > fabsf(h[loudest]) ? i : loudest;
         }
         float by = op->args[REVERB_NORMALIZE].i && squares > 0 ? (float)(1 / sqrt(squares)) : 1;
-        status = convolve(work->kernels, (const float *)in[0].data + c * n, n, h, m, by,
-                          op->args[REVERB_ALIGN].i ? loudest : 0, (float *)out->data + c * n, err);
+        convolve(&v, (const float *)in[0].data + c * n, n, h, m, by, op->args[REVERB_ALIGN].i ? loudest : 0,
+                 (float *)out->data + c * n);
     }
-    return status;
+    return MLDF_OK;
 }
 
 static const struct op_type op_reverb = {
@@ -290,6 +315,7 @@ static const struct op_type op_reverb = {
     .params = reverb_params,
     .draw_bytes = sizeof(struct reverb_draw),
     .infer_many = reverb_infer,
+    .free_state = free_reverb,
     .draw = draw_reverb,
     .shape = as_first,
     .run_many = run_reverb,

@@ -53,10 +53,17 @@ static double floored(double power) {
     return power > least_power ? power : least_power;
 }
 
+/* librosa puts frame / 2 zeros at each end, rounded down, and takes the frames that fit: with an odd frame one sample less. */
+static uint64_t frame_count(uint64_t n, uint64_t frame, uint64_t hop) {
+    uint64_t padded = n + 2 * (frame / 2);
+    return padded < frame ? 0 : (padded - frame) / hop + 1;
+}
+
 static mldf_status trim_run(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
                             struct op_work *work, mldf_error *err) {
     uint64_t n = in->dims[in->ndim - 1], rows = in->ndim == 2 ? in->dims[0] : 1;
-    uint64_t frame = (uint64_t)op->args[FRAME].i, hop = (uint64_t)op->args[HOP].i, frames = n / hop + 1;
+    uint64_t frame = (uint64_t)op->args[FRAME].i, hop = (uint64_t)op->args[HOP].i;
+    uint64_t frames = frame_count(n, frame, hop);
     uint64_t first = UINT64_MAX, last = 0;
     double ref = op->args[REF].f * op->args[REF].f;
     (void)draw;

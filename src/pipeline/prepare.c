@@ -47,15 +47,12 @@ static void pass_on(struct graph *graph, const struct chain *c) {
     }
 }
 
-static bool is_recording(const struct edge *edge) {
-    return edge->rate.den && mldfi_edge_is_wave(edge);
-}
-
 /* Is the chain's value made from a recording, through waves? */
 static bool has_waves(const struct graph *graph, const struct chain *c) {
-    bool waves = is_recording(&c->source) || (c->input_count == 1 && graph->chains[c->inputs[0]].output.waves);
+    bool waves =
+        mldfi_edge_is_recording(&c->source) || (c->input_count == 1 && graph->chains[c->inputs[0]].output.waves);
     for (size_t k = 0; k < c->op_count && !waves; k++)
-        waves = is_recording(&c->ops[k].out);
+        waves = mldfi_edge_is_recording(&c->ops[k].out);
     return waves;
 }
 
@@ -87,15 +84,17 @@ void mldfi_plan_note_prepared(struct graph *graph) {
 /* ---- Shapes ---------------------------------------------------------------------------------------------------------------------------------- */
 
 /* The shape that the chain's own steps begin with, in its memory; *first: the first of them. What several inputs are made into is known when
- * it is made. */
-static mldf_status begin_shape(const struct run *r, struct side *side, size_t chain, size_t *first, mldf_error *err) {
+ * it is made. *ran: the chain was run to its end, to know that. */
+static mldf_status begin_shape(const struct run *r, struct side *side, size_t chain, size_t *first, bool *ran,
+                               mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
     mldf_status status = MLDF_OK;
     *first = 0;
     /* Values that are stored one after the other need their true lengths. */
     bool exact = c->output.shrinks && c->output.collate == COLLATE_RAGGED;
-    if ((c->stage_count && c->stages[0].kind == STAGE_JOIN) || exact) {
+    *ran = (c->stage_count && c->stages[0].kind == STAGE_JOIN) || exact;
+    if (*ran) {
         struct run whole = *r;
         whole.measuring = false;
         for (size_t i = 0; status == MLDF_OK && i <= chain; i++)
@@ -119,7 +118,7 @@ static void note_samples(const struct chain *c, size_t first, struct side *side,
     const struct tensor *t = &memory->tensor;
     if (!c->output.waves)
         return;
-    if (is_recording(first ? &c->ops[first - 1].out : &c->source))
+    if (mldfi_edge_is_recording(first ? &c->ops[first - 1].out : &c->source))
         memory->samples = t->dims[t->ndim - 1];
     else if (first == 0)
         memory->samples = c->input_count == 1 ? side->chains[c->inputs[0]].samples : 0;
@@ -131,9 +130,10 @@ static mldf_status shape_of(const struct run *r, struct side *side, size_t chain
     struct chain_memory *memory = &side->chains[chain];
     struct tensor *t = &memory->tensor;
     size_t first;
-    mldf_status status = begin_shape(r, side, chain, &first, err);
+    bool ran;
     memory->samples = 0;
-    if (status == MLDF_OK && !memory->null)
+    mldf_status status = begin_shape(r, side, chain, &first, &ran, err);
+    if (status == MLDF_OK && !memory->null && !ran)
         note_samples(c, first, side, memory);
     for (size_t i = first; status == MLDF_OK && i < c->op_count; i++) {
         const struct op *op = &c->ops[i];
@@ -182,10 +182,7 @@ void mldfi_worker_lengths(const struct plan_worker *worker, unsigned side, struc
         const struct chain_memory *memory = &worker->sides[side].chains[i];
         if (c->target == SIZE_MAX || !c->output.shrinks || c->output.collate == COLLATE_FIXED || memory->null)
             continue;
-        uint64_t samples = is_recording(&c->output.edge) ? memory->tensor.dims[memory->tensor.ndim - 1]
-                                                         : lengths[c->target].n[PLAN_SAMPLES];
         (void)length_of(c, memory, &lengths[c->target], NULL);
-        lengths[c->target].n[PLAN_SAMPLES] = samples;
     }
 }
 

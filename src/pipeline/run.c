@@ -8,6 +8,7 @@
 #include "os/file.h"
 #include "pipeline/frames.h"
 #include "pipeline/source.h"
+#include "pipeline/spectrum.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -142,6 +143,12 @@ mldf_status mldfi_stage_room(struct chain_memory *memory, struct tensor *out, vo
     return status;
 }
 
+/* How long the last wave on the way was: what is made from it (frames, a spectrum) does not say. */
+static void note_wave(const struct chain *c, const struct op *op, struct chain_memory *memory) {
+    if (c->output.waves && mldfi_edge_is_recording(&op->out))
+        memory->samples = memory->tensor.dims[memory->tensor.ndim - 1];
+}
+
 /* ---- Stages -------------------------------------------------------------------------------------------------------------------- */
 
 struct tensor mldfi_tensor_like(const struct op *op, const struct tensor *in) {
@@ -222,6 +229,7 @@ mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, c
     memory->frame = mldfi_frame_of(&out);
     memory->tensor = out;
     memory->in = in;
+    note_wave(&r->plan->graph.chains[chain], op, memory);
     return mldfi_in_step(op, status, err);
 }
 
@@ -276,16 +284,22 @@ static mldf_status run_join(const struct run *r, struct side *side, size_t chain
     memory->frame = mldfi_frame_of(&out);
     memory->tensor = out;
     memory->in = status == MLDF_OK ? in : -1;
+    note_wave(c, op, memory);
     return mldfi_in_step(op, status, err);
 }
 
 static mldf_status run_stage(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,
                              size_t dst_bytes, mldf_error *err) {
-    const struct op *op = r->plan->graph.chains[chain].ops + stage->first;
-    if (stage->kind == STAGE_SOURCE)
-        return mldfi_run_source(r, side, chain, stage, dst, dst_bytes, err);
-    double start = mldfi_worker_clock(r->worker);
+    const struct chain *c = &r->plan->graph.chains[chain];
+    const struct op *op = c->ops + stage->first;
     mldf_status status;
+    if (stage->kind == STAGE_SOURCE) {
+        status = mldfi_run_source(r, side, chain, stage, dst, dst_bytes, err);
+        if (status == MLDF_OK && !side->chains[chain].null)
+            note_wave(c, op + stage->count - 1, &side->chains[chain]);
+        return status;
+    }
+    double start = mldfi_worker_clock(r->worker);
     if (stage->kind == STAGE_FINISH)
         status = mldfi_run_finish_stage(r, side, chain, &stage->finish, dst, dst_bytes, err);
     else if (stage->kind == STAGE_CODE)
@@ -322,6 +336,8 @@ mldf_status mldfi_run_chain(const struct run *r, struct side *side, size_t chain
     void *whole =
         c->stage_count == 0 && target ? target->data : NULL; /* the value as it is stored goes into the batch */
     mldf_status status = MLDF_OK;
+    if (first == 0 && c->output.waves)
+        side->chains[chain].samples = c->input_count == 1 ? side->chains[c->inputs[0]].samples : 0;
     if (first == 0)
         status = mldfi_begin_chain(r, side, chain, whole, whole ? mldfi_room_bytes(&c->output, target) : 0, err);
     if (first == 0 && status == MLDF_OK && c->output.clips.count && !mldfi_chain_source(c))

@@ -71,6 +71,10 @@ mldf_status mldfi_mel_bank(struct spectrum *s, enum mel_scale scale, uint32_t ba
 
 /* A recording: f32, "t" or "ct", or an array of one dimension without names. */
 bool mldfi_edge_is_wave(const struct edge *in);
+/* A wave whose rate is known. */
+static inline bool mldfi_edge_is_recording(const struct edge *in) {
+    return in->rate.den && mldfi_edge_is_wave(in);
+}
 /* Its rate in whole samples a second, from the value or from the argument; 0 and an error when neither or both say it differently. */
 mldf_status mldfi_wave_rate(const struct edge *in, const struct arg *rate, uint32_t *out, mldf_error *err);
 /* The type of the result: axes "ft" or "tf", with a "c" in front where the recording has channels. */

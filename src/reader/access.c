@@ -174,8 +174,10 @@ static mldf_status load_stored(const mldf_reader *reader, uint64_t sample, size_
         mldfi_error_place(err, sample, f->info.name);
         return status;
     }
+    if (!payload && p.bytes && f->chunked && (status = mldfi_reader_check_sealed(reader, &p, err)) < 0)
+        return status;
     if (!payload)
-        bytes = p.bytes;
+        bytes = mldfi_reader_value_bytes(f, p.bytes);
     else if (p.bytes && (status = mldfi_reader_load_payload(reader, &p, scratch, &data, &bytes, err)) < 0) {
         mldfi_error_place(err, sample, f->info.name);
         return status;
@@ -308,14 +310,15 @@ static mldf_status get_unchecked(const mldf_reader *reader, uint64_t sample, siz
  * finds its parts by the record. */
 static bool row_suffices(const mldf_reader *reader, const struct schema_field *f) {
     return !reader->draft && f->type && (!mldfi_field_is_made(f) || f->type->locate) && mldfi_field_has_payload(f) &&
-           mldfi_reader_is_plain(reader, f);
+           (mldfi_reader_is_plain(reader, f) || mldfi_reader_is_chunked(reader, f));
 }
 
 mldf_status mldfi_reader_record(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
                                 mldf_value *out, mldf_error *err) {
     uint64_t payload_ptr = 0;
     bool valid;
-    if (reader->mapped || sample >= reader->header.num_samples || field >= reader->schema->field_count ||
+    if (sample >= reader->header.num_samples || field >= reader->schema->field_count ||
+        (reader->mapped && !mldfi_reader_is_chunked(reader, &reader->schema->fields[field])) ||
         !row_suffices(reader, &reader->schema->fields[field]))
         return get_unchecked(reader, sample, field, scratch, out, err);
     const struct schema_field *f = &reader->schema->fields[field];

@@ -266,6 +266,9 @@ static mldf_status read_descriptor(struct opening *opening, size_t index, const 
     if ((d->flags & MLDF_FIELD_COMPRESSED) && !(reader->header.flags & FORMAT_FLAG_COMPRESSED))
         return mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, at + 66,
                                  "field %s is compressed, but header flag 2 is not set", d->name);
+    if ((d->flags & FORMAT_FIELD_CHUNKED) && !(reader->header.flags & FORMAT_FLAG_ENCRYPTED))
+        return mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, at + 66,
+                                 "field %s is sealed in chunks, but header flag 8 is not set", d->name);
     status = mldfi_row_add(row, d, at, err);
     return status < 0 ? mldfi_reader_name_error(reader, err, status) : MLDF_OK;
 }

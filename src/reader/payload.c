@@ -164,28 +164,99 @@ static size_t offset_in(const mldf_buffer *scratch, const uint8_t *p) {
     return base && at >= base && at - base < scratch->size ? (size_t)(at - base) : SIZE_MAX;
 }
 
-static mldf_status decrypt(const mldf_reader *reader, const struct payload *p, size_t lead, mldf_buffer *scratch,
-                           const uint8_t **data, uint64_t *bytes, mldf_error *err) {
-    size_t place = offset_in(scratch, *data);
-    uint8_t *plain;
+mldf_status mldfi_reader_check_sealed(const mldf_reader *reader, const struct payload *p, mldf_error *err) {
     if (!reader->crypt)
         return fail_payload(reader, p, err, MLDF_E_KEY_MISSING, p->ptr,
                             "the payload is encrypted and no key was given");
-    if (*bytes <= MLDFI_CRYPT_OVERHEAD)
-        return fail_payload(reader, p, err, MLDF_E_CORRUPT, p->record_at + 8,
-                            "%" PRIu64 " bytes are too few for an encrypted payload", *bytes);
-    if (!scratch)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "an encrypted field needs a scratch buffer");
-    mldf_status status = mldfi_scratch_place(scratch, (size_t)*bytes - MLDFI_CRYPT_OVERHEAD, lead, &plain, err);
+    if (mldfi_crypt_value_bytes(p->bytes, reader->schema->fields[p->field].chunked) == 0)
+        return fail_payload(reader, p, err, MLDF_E_CORRUPT, p->record_at + 8, "%" PRIu64 " bytes are %s", p->bytes,
+                            p->bytes > MLDFI_CRYPT_OVERHEAD ? "not an encrypted payload: its last chunk is empty"
+                                                            : "too few for an encrypted payload");
+    return MLDF_OK;
+}
+
+/* Chunks [first, first + count) of a payload into `plain`; stored: their bytes. */
+static mldf_status open_chunks(const mldf_reader *reader, const struct payload *p, uint64_t first, uint64_t count,
+                               const uint8_t *nonce, const uint8_t *stored, size_t stored_bytes, uint8_t *plain,
+                               mldf_error *err) {
+    struct crypt_chunks which = {p->sample, (uint16_t)p->field, first, count, mldfi_crypt_chunk_count(p->bytes)};
+    mldf_error why;
+    mldf_status status = mldfi_crypt_open_chunks(reader->crypt, &which, nonce, stored, stored_bytes, plain, &why);
+    if (status == MLDF_E_TAMPERED) {
+        uint64_t at = p->ptr + MLDFI_CRYPT_NONCE + why.offset * MLDFI_CRYPT_CHUNK_STORED;
+        return fail_payload(reader, p, err, MLDF_E_TAMPERED, at,
+                            "chunk %" PRIu64 " of %" PRIu64 " of the payload, at byte %" PRIu64
+                            ", does not authenticate: edited, exchanged or damaged",
+                            why.offset, which.total, at);
+    }
+    if (status < 0 && err)
+        *err = why;
+    return status;
+}
+
+static mldf_status decrypt(const mldf_reader *reader, const struct payload *p, size_t lead, mldf_buffer *scratch,
+                           const uint8_t **data, uint64_t *bytes, mldf_error *err) {
+    bool chunked = reader->schema->fields[p->field].chunked;
+    size_t place = offset_in(scratch, *data);
+    uint64_t plain_bytes = mldfi_crypt_value_bytes(p->bytes, chunked);
+    uint8_t *plain;
+    mldf_status status = mldfi_reader_check_sealed(reader, p, err);
     if (status < 0)
         return status;
+    if (!scratch)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "an encrypted field needs a scratch buffer");
+    if ((status = mldfi_scratch_place(scratch, (size_t)plain_bytes, lead, &plain, err)) < 0)
+        return status;
     const uint8_t *stored = place == SIZE_MAX ? *data : scratch->data + place;
-    status = mldfi_crypt_open_payload(reader->crypt, p->sample, (uint16_t)p->field, stored, (size_t)*bytes, plain, err);
-    if (status == MLDF_E_TAMPERED)
+    if (chunked)
+        status = open_chunks(reader, p, 0, mldfi_crypt_chunk_count(p->bytes), stored, stored + MLDFI_CRYPT_NONCE,
+                             (size_t)p->bytes - MLDFI_CRYPT_NONCE, plain, err);
+    else
+        status =
+            mldfi_crypt_open_payload(reader->crypt, p->sample, (uint16_t)p->field, stored, (size_t)*bytes, plain, err);
+    if (status == MLDF_E_TAMPERED && !chunked)
         return fail_payload(reader, p, err, MLDF_E_TAMPERED, p->ptr,
                             "the payload at %" PRIu64 " does not authenticate: edited, exchanged or damaged", p->ptr);
     *data = plain;
-    *bytes -= MLDFI_CRYPT_OVERHEAD;
+    *bytes = plain_bytes;
+    return status;
+}
+
+void mldfi_reader_stored_part(const struct schema_field *f, uint64_t stored, uint64_t *offset, uint64_t *bytes) {
+    if (!f->chunked || *bytes == 0)
+        return;
+    uint64_t first = *offset / MLDFI_CRYPT_CHUNK, last = (*offset + *bytes - 1) / MLDFI_CRYPT_CHUNK;
+    uint64_t from = MLDFI_CRYPT_NONCE + first * MLDFI_CRYPT_CHUNK_STORED,
+             to = MLDFI_CRYPT_NONCE + (last + 1) * MLDFI_CRYPT_CHUNK_STORED;
+    *offset = from;
+    *bytes = (to < stored ? to : stored) - from;
+}
+
+/* In scratch, one behind the other: the nonce, the chunks as they are stored, what they hold. The first chunk is read together with the nonce. */
+mldf_status mldfi_reader_open_part(const mldf_reader *reader, const struct payload *p, uint64_t offset, uint64_t bytes,
+                                   mldf_buffer *scratch, const uint8_t **data, mldf_error *err) {
+    const struct schema_field *f = &reader->schema->fields[p->field];
+    uint64_t from = offset, length = bytes, first = offset / MLDFI_CRYPT_CHUNK;
+    uint64_t count = (offset + bytes - 1) / MLDFI_CRYPT_CHUNK - first + 1;
+    uint8_t nonce[MLDFI_CRYPT_NONCE], *plain;
+    const uint8_t *stored;
+    mldfi_reader_stored_part(f, p->bytes, &from, &length);
+    if (!scratch)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "an encrypted field needs a scratch buffer");
+    uint64_t lead = first ? 0 : MLDFI_CRYPT_NONCE;
+    mldf_status status = mldfi_reader_view(reader, p->ptr + from - lead, length + lead, scratch, &stored, err);
+    if (status >= 0 && first)
+        status = mldfi_reader_copy(reader, p->ptr, nonce, sizeof nonce, err);
+    if (status < 0)
+        return status;
+    size_t place = offset_in(scratch, stored);
+    size_t room = (size_t)(length - 16 * count);
+    if ((status = mldfi_scratch_place(scratch, room, 0, &plain, err)) < 0)
+        return status;
+    if (place != SIZE_MAX)
+        stored = scratch->data + place;
+    status = open_chunks(reader, p, first, count, first ? nonce : stored, stored + lead, (size_t)length, plain, err);
+    *data = plain + offset % MLDFI_CRYPT_CHUNK;
     return status;
 }
 

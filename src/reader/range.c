@@ -1,6 +1,6 @@
 /* A part of a value's bytes: two seconds of an hour's recording cost two seconds of bytes. Where the payload is stored as it is, only
- * those bytes are read; where it is compressed, encrypted or checked, the whole of it must be, and is sliced. Of a range of no bytes nothing but
- * the row is touched. access.c gives whole values. */
+ * those bytes are read; where it is sealed in chunks, those that hold them; where it is compressed, sealed as one or checked, the whole of it
+ * must be, and is sliced. Of a range of no bytes nothing but the row is touched. access.c gives whole values. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -46,11 +46,22 @@ static mldf_status read_part(const mldf_reader *reader, uint64_t sample, const s
         if ((status = mldfi_reader_check_payload(reader, sample, f, at, ptr, &have, err)) < 0)
             return status;
     }
-    bool whole = mldfi_reader_is_plain(
-        reader, f); /* otherwise what is stored is not the value, and nothing of it is asked for */
+    bool chunked = mldfi_reader_is_chunked(reader, f);
+    /* Otherwise what is stored is not the value, and nothing of it is asked for. */
+    bool whole = chunked || mldfi_reader_is_plain(reader, f);
+    struct payload p = {sample, (size_t)(f - reader->schema->fields), at, ptr, have};
+    if (chunked && have) {
+        if ((status = mldfi_reader_check_sealed(reader, &p, err)) < 0)
+            return status;
+        have = mldfi_reader_value_bytes(f, have);
+    }
     if (whole && !mldfi_range_inside(offset, bytes, have))
         return refuse(reader, sample, f, offset, bytes, have, err);
-    if (bytes && (status = mldfi_reader_view(reader, ptr + offset, bytes, scratch, &data, err)) < 0)
+    if (bytes && chunked)
+        status = mldfi_reader_open_part(reader, &p, offset, bytes, scratch, &data, err);
+    else if (bytes)
+        status = mldfi_reader_view(reader, ptr + offset, bytes, scratch, &data, err);
+    if (status < 0)
         return status;
     *out = (mldf_value){.kind = MLDF_KIND_STORED, .data = data, .bytes = bytes, .record_bytes = f->info.record_bytes};
     out->record = reader->mapped ? record : scratch->data + place;
@@ -68,7 +79,7 @@ mldf_status mldf_reader_get_range(const mldf_reader *reader, uint64_t sample, si
     if (field >= reader->schema->field_count)
         return mldfi_reader_no_field(reader, field, err);
     const struct schema_field *f = &reader->schema->fields[field];
-    if (reader->foreign.ops || (bytes && !mldfi_reader_is_plain(reader, f)))
+    if (reader->foreign.ops || (bytes && !mldfi_reader_is_plain(reader, f) && !mldfi_reader_is_chunked(reader, f)))
         return slice_whole(reader, sample, field, offset, bytes, scratch, out, err);
     if (!reader->mapped && !scratch)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a file that is read needs a scratch buffer");

@@ -165,6 +165,16 @@ static inline bool mldfi_reader_is_plain(const mldf_reader *reader, const struct
            !(reader->verify && reader->checks);
 }
 
+/* The same in an encrypted file: are they sealed in chunks, of which those that a part needs are opened? */
+static inline bool mldfi_reader_is_chunked(const mldf_reader *reader, const struct schema_field *f) {
+    return reader->crypt && f->chunked && !(reader->verify && reader->checks);
+}
+/* Bytes of the value, of a payload of one of these two kinds; and the stored bytes that a part of it needs, counted from the payload's first. */
+static inline uint64_t mldfi_reader_value_bytes(const struct schema_field *f, uint64_t stored) {
+    return f->chunked && stored ? mldfi_crypt_value_bytes(stored, true) : stored;
+}
+void mldfi_reader_stored_part(const struct schema_field *f, uint64_t stored, uint64_t *offset, uint64_t *bytes);
+
 /* A payload on its way from the file to its value. */
 struct payload {
     uint64_t sample;
@@ -175,6 +185,11 @@ struct payload {
 /* Rules A4-A6: the value's bytes: stored, checked, decrypted, decompressed. */
 mldf_status mldfi_reader_load_payload(const mldf_reader *reader, const struct payload *payload, mldf_buffer *scratch,
                                       const uint8_t **data, uint64_t *bytes, mldf_error *err);
+/* Bytes [offset, offset + bytes) of a value whose payload is sealed in chunks; bytes > 0, and the value has them. */
+mldf_status mldfi_reader_open_part(const mldf_reader *reader, const struct payload *payload, uint64_t offset,
+                                   uint64_t bytes, mldf_buffer *scratch, const uint8_t **data, mldf_error *err);
+/* Rule A5 of its size: can so many bytes be a payload that is sealed? */
+mldf_status mldfi_reader_check_sealed(const mldf_reader *reader, const struct payload *payload, mldf_error *err);
 /* The CRC of a payload as section 2 has it. */
 mldf_status mldfi_reader_stored_crc(const mldf_reader *reader, uint64_t sample, size_t payload_index, uint32_t *crc,
                                     mldf_error *err);

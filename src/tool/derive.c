@@ -56,9 +56,9 @@ mldf_status mldfi_derive_options(const mldf_reader *reader, const mldf_schema *s
 /* ---- The output ---------------------------------------------------------------------------------------------------- */
 
 const char *mldfi_format_of_name(const char *name) {
-    static const char *const endings[][2] = {{".mldf", "mldf"},       {".tbl", "tbl2"},      {".beton", "beton"},
-                                             {".tar", "tar"},         {".tar.gz", "tar.gz"}, {".tgz", "tar.gz"},
-                                             {".tar.zst", "tar.zst"}, {".tzst", "tar.zst"},  {".idx", "megatron"}};
+    static const char *const endings[][2] = {
+        {".mldf", "mldf"},  {".tbl", "tbl2"},        {".beton", "beton"},  {".tar", "tar"},      {".tar.gz", "tar.gz"},
+        {".tgz", "tar.gz"}, {".tar.zst", "tar.zst"}, {".tzst", "tar.zst"}, {".idx", "megatron"}, {".ds", "datatrove"}};
     size_t bytes = strlen(name);
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
         size_t ending = strlen(endings[i][0]);

@@ -41,13 +41,13 @@ static bool on_problem(void *user, const mldf_error *problem) {
 
 /* ---- Values ------------------------------------------------------------------------------------------------------------- */
 
-/* An image by the file's word, and no image by its bytes. */
+/* An image by the file's word, and no image by its bytes. Where a value is made from the file, not kept as the file, making it found that out. */
 static mldf_status check_claim(const mldf_reader *reader, uint64_t sample, size_t field, const mldf_value *value,
                                mldf_error *err) {
     const struct foreign *foreign = &reader->foreign;
     const struct field_type *type = reader->schema->fields[field].type;
     mldf_error why;
-    if (!type || !type->files || !foreign->ops->claims_file || value->kind != MLDF_KIND_BYTES ||
+    if (!type || !type->files || !type->files->keep || !foreign->ops->claims_file || value->kind != MLDF_KIND_BYTES ||
         !foreign->ops->claims_file(foreign->state, sample, field))
         return MLDF_OK;
     mldf_status status = type->files->look("", value->data, (size_t)value->bytes, NULL, NULL, &why);

@@ -247,7 +247,7 @@ static void note_maxima(struct verify_worker *w, const struct value_check *c, co
         if (head_known && !reader->encrypted && c->bytes >= MLDFI_PREFIX_BYTES)
             mldfi_prefix_decode(head, &value, &codec);
     } else if (reader->encrypted) {
-        value = c->bytes > MLDFI_CRYPT_OVERHEAD ? c->bytes - MLDFI_CRYPT_OVERHEAD : 0;
+        value = mldfi_crypt_value_bytes(c->bytes, c->field->chunked);
     }
     if (c->bytes > most->stored_bytes_max)
         most->stored_bytes_max = c->bytes;

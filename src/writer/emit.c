@@ -66,9 +66,10 @@ mldf_status mldfi_emit_prepare(struct worker *worker, struct job *job, struct jo
     if (writer->crypt) {
         worker->sealed.size = 0;
         mldf_status st = mldf_buffer_reserve(&worker->sealed, (size_t)payload->file_bytes, err);
+        bool chunked = writer->schema->fields[field - writer->first_field].chunked;
         if (st >= 0)
-            st =
-                mldfi_crypt_seal(writer->crypt, sample, field, *data, (size_t)payload->bytes, worker->sealed.data, err);
+            st = (chunked ? mldfi_crypt_seal_chunks : mldfi_crypt_seal)(
+                writer->crypt, sample, field, *data, (size_t)payload->bytes, worker->sealed.data, err);
         if (st < 0)
             return st;
         *data = worker->sealed.data;

@@ -50,6 +50,11 @@ static mldf_status join_schemas(mldf_writer *writer, const mldf_schema *field, m
     mldf_status st = mldfi_schema_copy(field, &writer->schema, err);
     if (st >= 0)
         st = mldf_schema_add(added->joined, info->name, info->type_id, info->arguments, flags, err);
+    if (st >= 0) {
+        struct schema_field *alone = &writer->schema->fields[0];
+        alone->chunked = writer->crypt && mldfi_field_seals_chunks(alone);
+        added->joined->fields[writer->first_field].chunked = alone->chunked;
+    }
     return st < 0 ? st : mldfi_along_check_schema(added->joined, err);
 }
 

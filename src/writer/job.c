@@ -12,7 +12,7 @@
 #include "writer/field_writer.h"
 #include "writer/writer.h"
 
-/* An encrypted stream must be decrypted whole. */
+/* What was not sealed in chunks, in a file of an earlier version that is appended to, must be decrypted whole. */
 enum { CRYPT_STREAM_MAX = 256 << 20 };
 
 mldf_status mldfi_job_new(mldf_writer *writer, struct job **out, mldf_error *err) {
@@ -304,7 +304,8 @@ static mldf_status encode_payload(struct worker *worker, struct job *job, size_t
         payload->note.ranged = st == MLDF_OK;
         st = MLDF_OK;
     }
-    if (worker->writer->crypt && field->type && field->type->never_compressed && bytes > CRYPT_STREAM_MAX)
+    if (worker->writer->crypt && !field->chunked && field->type && field->type->never_compressed &&
+        bytes > CRYPT_STREAM_MAX)
         return mldfi_fail(
             err, MLDF_E_LIMIT,
             "%llu bytes in one value; encrypted, the whole of it is read for any part: write rows of at most "
@@ -325,8 +326,9 @@ static mldf_status encode_payload(struct worker *worker, struct job *job, size_t
         if (payload->in_encoded)
             st = mldf_buffer_append(&job->encoded, data, (size_t)bytes, err);
     }
-    uint64_t overhead = worker->writer->crypt ? MLDFI_CRYPT_OVERHEAD : 0;
-    if (st >= 0 && (field->info.flags & MLDF_FIELD_SIZE32) && payload->bytes + overhead > UINT32_MAX)
+    uint64_t stored = payload->bytes && worker->writer->crypt ? mldfi_crypt_sealed_bytes(payload->bytes, field->chunked)
+                                                              : payload->bytes;
+    if (st >= 0 && (field->info.flags & MLDF_FIELD_SIZE32) && stored > UINT32_MAX)
         st = mldfi_fail(err, MLDF_E_RANGE, "%llu bytes; this field's payloads must be smaller than 4 GiB",
                         (unsigned long long)payload->bytes);
     return st;

@@ -91,7 +91,8 @@ static mldf_status measure_payload(struct size_meter *m, const struct schema_fie
         viewable = viewable && codec == MLDFI_CODEC_STORED;
         out->bytes = m->compressed.size;
     }
-    out->bytes += m->encrypted ? MLDFI_CRYPT_OVERHEAD : 0;
+    if (m->encrypted)
+        out->bytes = mldfi_crypt_sealed_bytes(out->bytes, mldfi_field_seals_chunks(field));
     out->lead = compressed && viewable ? MLDFI_PREFIX_BYTES : 0;
     out->align = viewable ? 64 : 8;
     return MLDF_OK;

@@ -150,7 +150,7 @@ static size_t collect(struct worker *worker, const struct job *job, size_t s) {
         payload->crc = 0;
         if (payload->kind == MLDF_KIND_NULL || payload->bytes == 0)
             continue;
-        payload->file_bytes = payload->bytes + (writer->crypt ? MLDFI_CRYPT_OVERHEAD : 0);
+        payload->file_bytes = writer->crypt ? mldfi_crypt_sealed_bytes(payload->bytes, field->chunked) : payload->bytes;
         worker->placements[count++] = (struct placement){
             .bytes = payload->file_bytes,
             .lead = (field->info.flags & MLDF_FIELD_COMPRESSED) && payload->viewable ? MLDFI_PREFIX_BYTES : 0,

@@ -129,6 +129,8 @@ static mldf_status begin_new(mldf_writer *writer, const mldf_schema *schema, con
                         "encrypt_all and resume exclude each other: checkpoints are not encrypted");
     if (st >= 0 && secret)
         st = mldfi_crypt_new(&writer->crypt, &options->secret, err);
+    for (size_t f = 0; st >= 0 && f < writer->schema->field_count; f++) /* the schema may be that of another file */
+        writer->schema->fields[f].chunked = writer->crypt && mldfi_field_seals_chunks(&writer->schema->fields[f]);
     if (st >= 0)
         st = mldfi_tables_init(&writer->tables, writer->schema, spill_beside, err);
     if (st < 0)

@@ -64,6 +64,13 @@ def test_lengths_and_buckets_of_trimmed_recordings(tmp_path):
     frames = "a: trim(top_db=40, frame=512, hop=512) | mel(whisper) | pad"
     (batch,) = mldf.Loader(path, 24, pipelines=frames)
     assert batch.a_length.tolist() == [seen[i] // 160 for i in range(24)]
+    for collate in ("pad", "ragged"):  # the wave that frames were made from
+        frames = f"a: trim(top_db=40, frame=512, hop=512) | fbank(kaldi) | {collate}"
+        (batch,) = mldf.Loader(path, 24, pipelines=frames, samples=True)
+        assert batch.a_samples.tolist() == [seen[i] for i in range(24)]
+        joined = frames.replace("a: trim", "y = [a, a]: add_noise(snr=90) | trim")
+        (batch,) = mldf.Loader(path, 24, pipelines=joined, fields=["y"], samples=True)
+        assert batch.y_samples.tolist() == [seen[i] for i in range(24)]
 
 
 @pytest.mark.parametrize("snr", [-5, 0, 12.5])

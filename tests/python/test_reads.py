@@ -211,6 +211,51 @@ def test_two_seconds_of_an_hour_of_flac_are_about_two_seconds_of_bytes(tmp_path)
     assert max(reads) < share + 2 * block
 
 
+SEALED = {  # a field, a value, the view, the pipeline, bytes of a window, chunks of tables that are read for it
+    "pcm": lambda rng: (mldf.Audio(rate=RATE), rng.integers(96, 160, HOUR // 4, dtype=np.uint8), "rows", "a: window(2, random)", 2 * RATE, 0),
+    "flac": lambda rng: (
+        mldf.CompressedAudio(rate=RATE, encode="flac", decode=False),
+        rng.integers(96, 160, HOUR // 4, dtype=np.uint8),
+        *("rows", "a: window(2, random)", 2 * RATE, 3),
+    ),
+    "frames": lambda rng: (
+        mldf.VideoFrames(mode="raw", fps=30),
+        rng.integers(0, 256, (1000, 64, 64, 3), dtype=np.uint8),
+        *("rows", "a: clip(8)", 8 * 64 * 64 * 3, 2),
+    ),
+    "tokens": lambda rng: (mldf.TokenStream(vocabulary=50000), rng.integers(0, 50000, 2_000_000), "windows(a, 4096)", "a: cast(i64)", 8192, 0),
+}
+
+
+@pytest.mark.parametrize("kind", SEALED)
+def test_parts_of_encrypted_payloads_are_read_in_chunks(tmp_path, kind):
+    """Sealed in chunks of 64 KiB: a window costs those that it touches, and those of the table, and is what it is in a plain file."""
+    if "sodium" not in mldf.features:
+        pytest.skip("this build has no libsodium")
+    key, made = bytes(range(32)), {}
+    (tmp_path / "key").write_bytes(key)
+    field, value, view, text, window, tables = SEALED[kind](np.random.default_rng(3))
+    for name, secret in (("plain", {}), ("sealed", {"key": key})):
+        path = tmp_path / f"{name}.mldf"
+        with mldf.Writer(path, {"a": field}, **secret) as w:
+            w.append({"a": value})
+        for backend in ("map", "read"):
+            with mldf.open(path, backend=backend, **secret) as ds:
+                loader = mldf.Loader(ds, 1, pipelines=text, view=view, shuffle=True, seed=5, threads=1)
+                made[name, backend] = [b.a.tobytes() for _ in range(3) for b in loader]
+    with mldf.open(path, key=key) as ds:
+        row = ds.rows["a"][0]
+    assert len(set(map(tuple, made.values()))) == 1
+    words = ("--view", view, "--backend", "read", "--batch-size", "1", "--epochs", "3", "-j", "1", "--key", tmp_path / "key")
+    calls = traced(tmp_path, path, text, *words)
+    first, size, count = int(row["ptr"]), int(row["size"]), len(made["plain", "map"])
+    reads = [n for call, at, n in calls if call == "pread64" and first <= at < first + size]
+    wanted = [n for call, at, n in calls if call == "want" and first <= at < first + size]
+    assert count * window / 2 < sum(reads) <= count * (window + (2 + tables) * (65552 + 24)), (reads, size)
+    assert sum(wanted) <= count * (window + (2 + tables) * 65552 + 4 * 32768), wanted
+    assert max(reads) <= window + 2 * 65552 and size > 10 * max(reads)
+
+
 LOSSY = {"mp3": ("lame", "--quiet", "-b", "32"), "opus": ("opusenc", "--quiet", "--bitrate", "24"), "ogg": ("oggenc", "-Q")}
 
 

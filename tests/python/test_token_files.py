@@ -250,3 +250,30 @@ def test_a_sequence_that_is_not_there_has_no_place_in_a_plan(tmp_path):
     path = damaged(tmp_path, lambda d: d.__setitem__(slice(34 + 4, 34 + 8), (10**6).to_bytes(4, "little")))
     view = mldf.open(path).as_view("packed(tokens, 6, pad=0)")
     assert view.find(1) == [] and view.find(0) != [] and view.find(4) != []
+
+
+# ---- datatrove's files, written ----
+
+
+@pytest.mark.parametrize("vocabulary, width", [(200, 2), (60000, 2), (100000, 4)])
+@pytest.mark.parametrize("loss", [False, True])
+def test_datatrove_is_written(tmp_path, vocabulary, width, loss):
+    rng = np.random.default_rng(width)
+    rows = [rng.integers(0, vocabulary, n) for n in (3, 40, 0, 500, 7)]
+    fields = {"tokens": mldf.Tokens(vocabulary)} | ({"loss_mask": mldf.NDArray("bool", (None,), along="tokens")} if loss else {})
+    masks = [rng.integers(0, 2, len(r)).astype(bool) for r in rows]
+    mldf.write(tmp_path / "a.mldf", [{"tokens": r} | ({"loss_mask": m} if loss else {}) for r, m in zip(rows, masks)], fields)
+    command("convert", tmp_path / "a.mldf", "-o", tmp_path / "a.ds")
+    assert (tmp_path / "a.ds").read_bytes() == np.concatenate(rows).astype(f"<u{width}").tobytes()
+    assert np.frombuffer((tmp_path / "a.ds.index").read_bytes(), "<u8").tolist() == np.cumsum([len(r) for r in rows]).tolist()
+    assert (tmp_path / "a.ds.metadata").read_text() == f"Unknown Tokenizer|{width}\n550\n550 T"
+    assert (tmp_path / "a.ds.loss").exists() == loss
+    again = mldf.open(tmp_path / "a.ds", format="datatrove")
+    assert [s.tokens.tolist() for s in again] == [r.tolist() for r in rows]
+    if loss:
+        assert [s.loss_mask.astype(bool).tolist() for s in again] == [m.tolist() for m in masks]
+    done = command("convert", tmp_path / "a.mldf", "-o", tmp_path / "a.ds", code=3)
+    assert "already exists" in done.stderr
+    mldf.write(tmp_path / "b.mldf", [{"tokens": r, "n": 1} for r in rows], {"tokens": mldf.Tokens(vocabulary), "n": int})
+    assert 'no place for field "n"' in command("convert", tmp_path / "b.mldf", "-o", tmp_path / "b.ds", code=1).stderr
+    assert not list(tmp_path.glob("b.ds*"))

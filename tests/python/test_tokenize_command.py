@@ -265,3 +265,52 @@ def test_options_that_make_no_sense_are_refused(tmp_path):
     refused("the quote ' in the command is not closed", "--text", "t", "--tokenizer", "exec:'a b")
     refused("names no eos", "--text", "t", "--tokenizer", "bytes", "--eos")
     refused("1 to 256 programs", "--text", "t", "--tokenizer", "bytes", "--tokenizer-processes", "1000")
+
+
+# ---- Tokens shown as text ----
+
+DECODES = """if kind == 2:
+        rest = read(4 * total)
+        got = struct.unpack(f"<{total}I", rest) if total else ()
+        text = bytes(i - 1 for i in got if i)
+        out(struct.pack("<IIQ", n, 2, len(text)) + struct.pack("<I", len(text)) + text)
+        continue"""
+
+
+def shown(path, *more, code=0):
+    done = subprocess.run([MLDF, "head", str(path), *more], capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, (done.returncode, done.stderr)
+    return done.stderr if code else done.stdout
+
+
+def test_head_shows_tokens_as_text(tmp_path):
+    texts = ["one", "", "zwölf", "x" * 300]
+    pack(tmp_path, "bytes")
+    out = tmp_path / "out.mldf"
+    lines = [line.split(": ", 1)[1] for line in shown(out).splitlines() if "tokens: " in line]
+    assert [json.loads(x) for x in lines] == [*texts[:3], "x" * 256 + "…"]
+    assert '"' + "x" * 300 + '"' in shown(out, "--full")
+    rows = [json.loads(line)["fields"]["tokens"] for line in shown(out, "--json", "--full").splitlines()]
+    assert rows == [list(t.encode()) for t in texts]  # JSON lines are ids, unless text is asked for
+    rows = [json.loads(line)["fields"]["tokens"] for line in shown(out, "--json", "--full", "--tokenizer", "bytes").splitlines()]
+    assert rows == texts
+    window = shown(out, "--view", "windows(tokens, 100)", "--fields", "tokens")
+    assert window.count("x" * 100) == 3
+    assert shown(out, "--raw", "tokens", "--samples", "0") == "one"
+
+
+def test_head_asks_a_program_for_text(tmp_path):
+    answers = program(tmp_path, 'hello["decode"] = True; hello["sha256"] = "ab" * 32')
+    body = (tmp_path / "program.py").read_text()
+    (tmp_path / "program.py").write_text(body.replace("    text = read(total)\n", "    " + DECODES + "\n    text = read(total)\n"))
+    pack(tmp_path, answers, "--eos")
+    out = tmp_path / "out.mldf"
+    assert "tokens: [112,111,102,0]" in shown(out).replace(" ", "").replace("tokens:", "tokens: ")
+    lines = [line.split(": ", 1)[1] for line in shown(out, "--tokenizer", answers, "--full").splitlines() if "tokens: " in line]
+    assert [json.loads(x) for x in lines] == ["one", "", "zwölf", "x" * 300]
+    body = (tmp_path / "program.py").read_text()
+    (tmp_path / "program.py").write_text(body.replace('"ab" * 32', '"cd" * 32'))
+    assert "field tokens was made with another file than plus-one" in shown(out, "--tokenizer", answers, code=1)
+    (tmp_path / "program.py").write_text(body.replace('hello["decode"] = True; ', ""))
+    assert "does not turn ids into text" in shown(out, "--tokenizer", answers, code=3)
+    assert "needs --tokenizer" in shown(out, "--tokenizer-timeout", "3", code=2)

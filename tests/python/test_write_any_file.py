@@ -62,7 +62,7 @@ for name in ("recordings", "packets", "tokens", "videos", "video_packets", "flow
     REFUSED["convert beton"][name] = NO_PLACE
 REFUSED["convert tar"]["pack_plans"] = "sample 2: every value is null: the sample would have no member in the archive"
 REFUSED["convert beton"]["pack_plans"] = NO_PLACE
-REFUSED["convert beton"]["features"] = NO_PLACE
+REFUSED["convert beton"]["features"] = REFUSED["convert beton"]["encrypted_chunks"] = NO_PLACE
 REFUSED["select one field"] = {"tokens": 'field "spans" goes along "stream", which is not there'}
 REFUSED["convert tar.gz"] = REFUSED["convert tar"]
 
@@ -351,7 +351,7 @@ def test_fast_jpegs_go_to_other_formats_as_their_files(folder, to):
 # ---- Descriptors in another writer's spelling ----------------------------------------------------------------------------
 
 SPELLED = ["hello", "int", "ndarray_shapes", "inline", "nulls", "keys", "card", "long_arguments", "unknown_types", "images",
-           "zstd_dictionary", "encrypted_key", "encrypted_passphrase", "encrypted_zstd", "no_checksums", "zero_samples", "appended",
+           "zstd_dictionary", "encrypted_key", "encrypted_passphrase", "encrypted_zstd", "encrypted_chunks", "no_checksums", "zero_samples", "appended",
            "streamed", "torn_header", "tables_first"]
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""check_datatrove.py: mldf reads the .ds that the real datatrove (0.10) writes, and datatrove's own dataset gives the same windows of it. Needs datatrove, torch and
+"""check_datatrove.py: mldf reads the .ds that the real datatrove (0.10) writes, and datatrove's own dataset gives the same windows of it; it writes the same bytes, index,
+losses and metadata, and datatrove's dataset and merger take them. Needs datatrove, torch and
 mldf; not part of `make test`."""
 
 import pathlib
@@ -36,6 +37,15 @@ def check(folder, size, top, loss):
         ours = [b.tokens[0].tolist() for b in loader]
     their = [list(map(int, theirs[i]["input_ids"])) for i in range(len(theirs))]
     assert len(their) >= 30 and ours[: len(their)] == their, (ours[:2], their[:2])
+    fields = {"tokens": mldf.Tokens(top, tokenizer="gpt2")} | ({"loss_mask": mldf.NDArray("bool", (None,), along="tokens")} if loss else {})
+    mldf.write(folder / "a.mldf", [{"tokens": t} | ({"loss_mask": m} if loss else {}) for t, m in zip(texts, masks)], fields, overwrite=True)
+    again = folder / f"again_{name}"
+    mldf.convert(folder / "a.mldf", again)
+    for ending in ("", ".index", ".metadata", *([".loss"] if loss else [])):
+        want, got = ((path.parent / f"{path.name}{ending}").read_bytes() for path in (folder / name, again))
+        assert want == got, (name, ending, want[:80], got[:80])
+    own = DatatroveFileDataset(str(again), seq_len=15, token_size=size)
+    assert [list(map(int, own[i]["input_ids"])) for i in range(len(own))] == their
 
 
 def main():
@@ -43,7 +53,7 @@ def main():
         for size, top in ((2, 60000), (4, 100000)):
             for loss in (False, True):
                 check(pathlib.Path(name), size, top, loss)
-    print("mldf reads what datatrove writes, and gives the same sequences as its dataset")
+    print("mldf reads what datatrove writes, gives the same sequences as its dataset, and writes the same files")
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def main():
     for name, x in wave.items():
         out[f"in/{name}"] = x
     for name in ("voice", "both", "late", "zeros", "short"):
-        for top_db, frame, hop in ((60, 2048, 512), (30, 2048, 512), (20, 400, 160), (10, 512, 200)):
+        for top_db, frame, hop in ((60, 2048, 512), (30, 2048, 512), (20, 400, 160), (10, 512, 200), (20, 401, 100), (30, 1023, 250)):
             _, kept = librosa.effects.trim(wave[name], top_db=top_db, frame_length=frame, hop_length=hop)
             out[f"trim/{name}/{top_db}/{frame}/{hop}"] = np.asarray(kept, np.int64)
     voice, noise = torch.from_numpy(wave["voice"]), torch.from_numpy(wave["noise"])

@@ -5,6 +5,7 @@
 
 #if defined(MLDF_HAVE_SODIUM)
 #include <sodium.h>
+#include <stdlib.h>
 
 static const uint8_t key_bytes[32] = "0123456789abcdef0123456789abcdeF";
 static const mldf_secret by_key = {key_bytes, 32, NULL, 0};
@@ -141,6 +142,66 @@ static void every_flipped_bit_of_a_payload_is_found(void) {
     mldfi_crypt_free(crypt);
 }
 
+/* ---- Chunks --------------------------------------------------------------------------------------------------------- */
+
+enum { CHUNK = 65536, SEALED_CHUNK = CHUNK + 16 };
+
+static void sizes_of_payloads_in_chunks(void) {
+    static const uint64_t plain[] = {1, 2, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 1, UINT64_C(1) << 40};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        uint64_t chunks = (plain[i] + CHUNK - 1) / CHUNK, stored = mldfi_crypt_sealed_bytes(plain[i], true);
+        CHECK_EQ_U64(24 + plain[i] + 16 * chunks, stored);
+        CHECK_EQ_U64(chunks, mldfi_crypt_chunk_count(stored));
+        CHECK_EQ_U64(plain[i], mldfi_crypt_value_bytes(stored, true));
+    }
+    for (uint64_t stored = 0; stored <= 40; stored++)
+        CHECK_EQ_U64(0, mldfi_crypt_value_bytes(stored, true));
+    for (uint64_t more = 1; more <= 16; more++) /* a last chunk without a byte */
+        CHECK_EQ_U64(0, mldfi_crypt_value_bytes(24 + SEALED_CHUNK + more, true));
+    CHECK_EQ_U64(CHUNK + 1, mldfi_crypt_value_bytes(24 + SEALED_CHUNK + 17, true));
+}
+
+static void chunks_open_alone_and_only_in_their_place(void) {
+    enum { BYTES = 2 * CHUNK + 100, COUNT = 3 };
+    struct crypt *crypt;
+    mldf_error err;
+    uint8_t *plain = malloc(BYTES), *stored = malloc(BYTES + 24 + 16 * COUNT), *out = malloc(BYTES);
+    REQUIRE(plain && stored && out);
+    for (size_t i = 0; i < BYTES; i++)
+        plain[i] = (uint8_t)(i * 31 + i / 977);
+    REQUIRE_OK(mldfi_crypt_new(&crypt, &by_key, &err), &err);
+    REQUIRE_OK(mldfi_crypt_seal_chunks(crypt, 7, 3, plain, BYTES, stored, &err), &err);
+    const uint8_t *chunks = stored + 24;
+    for (uint64_t first = 0; first < COUNT; first++)
+        for (uint64_t count = 1; first + count <= COUNT; count++) {
+            struct crypt_chunks which = {7, 3, first, count, COUNT};
+            uint64_t end = first + count == COUNT ? BYTES : (first + count) * CHUNK;
+            memset(out, 0, BYTES);
+            CHECK_OK(mldfi_crypt_open_chunks(crypt, &which, stored, chunks + first * SEALED_CHUNK,
+                                             (size_t)(end - first * CHUNK + 16 * count), out, &err),
+                     &err);
+            CHECK(memcmp(plain + first * CHUNK, out, (size_t)(end - first * CHUNK)) == 0);
+        }
+    /* The second chunk elsewhere: in another payload, in another place of this one, or as if there were more or fewer. */
+    static const struct crypt_chunks wrong[] = {{8, 3, 1, 1, COUNT}, {7, 4, 1, 1, COUNT}, {7, 3, 0, 1, COUNT},
+                                                {7, 3, 2, 1, COUNT}, {7, 3, 1, 1, 2},     {7, 3, 1, 1, 4}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        CHECK_STATUS(MLDF_E_TAMPERED,
+                     mldfi_crypt_open_chunks(crypt, &wrong[i], stored, chunks + SEALED_CHUNK, SEALED_CHUNK, out, &err),
+                     &err);
+        CHECK_EQ_U64(wrong[i].first, err.offset);
+    }
+    struct crypt_chunks right = {7, 3, 2, 1, COUNT};
+    for (size_t cut = 1; cut < 116; cut += 7) /* and shorter than it was */
+        CHECK_STATUS(MLDF_E_TAMPERED,
+                     mldfi_crypt_open_chunks(crypt, &right, stored, chunks + 2 * SEALED_CHUNK, 116 - cut, out, &err),
+                     &err);
+    mldfi_crypt_free(crypt);
+    free(plain);
+    free(stored);
+    free(out);
+}
+
 static void new_refuses_secrets_that_are_none(void) {
     static const mldf_secret neither = {0}, both = {key_bytes, 32, "x", 1}, short_key = {key_bytes, 31, NULL, 0},
                              long_key = {key_bytes, 33, NULL, 0}, empty = {NULL, 0, "", 0};
@@ -225,6 +286,8 @@ int main(int argc, char **argv) {
     RUN(a_section_made_by_hand_opens);
     RUN(payloads_come_back_and_are_bound_to_their_place);
     RUN(every_flipped_bit_of_a_payload_is_found);
+    RUN(sizes_of_payloads_in_chunks);
+    RUN(chunks_open_alone_and_only_in_their_place);
     RUN(new_refuses_secrets_that_are_none);
     RUN(open_tells_a_missing_key_from_a_wrong_one);
     RUN(open_refuses_costs_and_numbers_out_of_bounds);
