@@ -23,7 +23,7 @@ static const struct option_spec options[] = {
     {0, "bucket-window", "N", "sort this many samples by the length of their padded output"},
     {0, "budget", "N|SECONDSs",
      "with --bucket-window: elements of a batch after padding, or seconds (300s), instead of --batch-size"},
-    {'j', "threads", "N", "by default the CPUs this process may use, 0: none of its own"},
+    {'j', "threads", "N", "by default the CPUs this process may use, 0: the calling thread"},
     {0, "workers", "N", NULL},
     {0, "in-flight", "N", "batches worked on or waiting at a time"},
     {0, "backend", "HOW", "map (the default) or read"},

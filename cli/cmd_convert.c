@@ -35,6 +35,8 @@ static const struct option_spec options[] = {
     {0, "encrypt", "KEYFILE",
      "mldf: encrypt OUT with this key; --key opens IN; payloads are hidden, but keys,\n"
      "                           labels, names of fields and card stay readable (mldf keygen makes a key file)"},
+    {0, "encrypt-all", NULL,
+     "mldf: encrypt names of fields, labels, keys and card too; opening then reads all tables, and needs the key"},
     {0, "decrypt", NULL, "mldf: do not encrypt OUT (default: with the secret that opened an encrypted IN)"},
     {0, "card", "FILE", "mldf, tar: another card: a JSON object that describes the dataset"},
     {0, "page-size", "N", "mldf, beton: a power of two; K, M and G may follow (default: automatic)"},

@@ -48,7 +48,7 @@ const struct command command_extract = {
     "extract",
     "FILE -o DIR",
     "samples as files in a folder",
-    "Writes each payload to a file of its own, named by the sample's key or its number: .txt for text, .json for JSON, .npy\n"
+    "Writes each payload to a separate file, named by the sample's key or its number: .txt for text, .json for JSON, .npy\n"
     "for arrays, .bin for bytes, .wav for recordings. Images are named for what they are (.jpg, .png, .webp, .bmp, .tif), once if\n"
     "the key says it already; raw pixels become PNG. Where two fields have the same ending, the names are KEY.FIELD.EXT. A slash in a key makes\n"
     "folders; a dot at the beginning of a name and what else could mislead is written as %XX. manifest.jsonl has one line for\n"

@@ -136,10 +136,12 @@ static const char *dictionary_form(const mldf_reader *reader) {
     return NULL;
 }
 
-static size_t flag_names(uint32_t flags, const char *names[4]) {
-    static const char *const all[4] = {"little_endian", "compressed", "checksummed", "encrypted"};
+enum { FLAG_COUNT = 5 };
+static size_t flag_names(uint32_t flags, const char *names[FLAG_COUNT]) {
+    static const char *const all[FLAG_COUNT] = {"little_endian", "compressed", "checksummed", "encrypted",
+                                                "encrypted_tables"};
     size_t count = 0;
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < FLAG_COUNT; i++)
         if (flags & 1u << i)
             names[count++] = all[i];
     return count;
@@ -309,7 +311,7 @@ static void json_header(const mldf_file_info *info) {
 static void json_info(const mldf_reader *reader, const mldf_view *view, const mldf_file_info *info,
                       const mldf_buffer *card) {
     struct sizes sizes = measure(reader, info);
-    const char *flags[4];
+    const char *flags[FLAG_COUNT];
     size_t flag_count = flag_names(info->flags, flags);
     json_begin('{');
     json_key("format");
@@ -474,7 +476,7 @@ static void text_view(const mldf_view *view) {
 static void text_info(const mldf_reader *reader, const mldf_view *view, const mldf_file_info *info,
                       const mldf_buffer *card, const char *path) {
     struct sizes sizes = measure(reader, info);
-    const char *flags[4];
+    const char *flags[FLAG_COUNT];
     size_t flag_count = flag_names(info->flags, flags);
     text_format(reader, info, path);
     out_printf("%-10s %" PRIu64 "%s\n", "samples", view ? mldf_view_count(view) : info->num_samples,

@@ -54,6 +54,8 @@ static const struct option_spec options[] = {
     {0, "encrypt", "KEYFILE",
      "encrypt with this key; --passphrase-file encrypts under a passphrase; payloads are hidden, but keys,\n"
      "                           labels, names of fields and card stay readable (mldf keygen makes a key file)"},
+    {0, "encrypt-all", NULL,
+     "encrypt names of fields, labels, keys and card too; opening then reads all tables, and needs the key"},
     {0, "card", "FILE", "a JSON object that describes the dataset"},
     {0, "page-size", "N", "a power of two from 4096 to 2G; K, M and G may follow (default: automatic)"},
     {0, "no-checksums", NULL, "leave the checksums out"},

@@ -31,7 +31,8 @@ static int parse_payloads(const struct invocation *v, const mldf_schema *schema,
         if (mldf_schema_find(schema, name, &field, &err) < 0)
             return report_error(v, "--payload-bytes", &err);
         if (!(mldf_schema_field(schema, field)->flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64)))
-            return usage_error(v, "--payload-bytes: field '%s' has no payload: its values stand in the rows", name);
+            return usage_error(v, "--payload-bytes: field '%s' has no payload: its values are stored in the rows",
+                               name);
         if (!parse_bytes(v, "--payload-bytes", equals + 1, &sizes[field]))
             return EXIT_USAGE;
     }

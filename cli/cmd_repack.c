@@ -19,6 +19,8 @@ static const struct option_spec options[] = {
     {0, "encrypt", "KEYFILE",
      "encrypt the result with this key; --key opens FILE; payloads are hidden, but keys,\n"
      "                           labels, names of fields and card stay readable (mldf keygen makes a key file)"},
+    {0, "encrypt-all", NULL,
+     "encrypt names of fields, labels, keys and card too; opening then reads all tables, and needs the key"},
     {0, "decrypt", NULL, "do not encrypt the result (default: with the secret that opened FILE)"},
     {0, "card", "FILE", "another card: a JSON object that describes the dataset"},
     {0, "page-size", "N", "another page size: a power of two from 4096 to 2G; K, M and G may follow"},

@@ -23,6 +23,8 @@ static const struct option_spec options[] = {
     {0, "encrypt", "KEYFILE",
      "encrypt the parts with this key; --key opens FILE; payloads are hidden, but keys,\n"
      "                           labels, names of fields and card stay readable (mldf keygen makes a key file)"},
+    {0, "encrypt-all", NULL,
+     "encrypt names of fields, labels, keys and card too; opening then reads all tables, and needs the key"},
     {0, "decrypt", NULL, "do not encrypt the parts (default: with the secret that opened FILE)"},
     {0, "page-size", "N", "a power of two from 4096 to 2G; K, M and G may follow (default: automatic)"},
     {0, "no-checksums", NULL, "leave the checksums out"},

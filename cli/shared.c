@@ -86,6 +86,7 @@ int fill_writer_options(const struct invocation *v, mldf_writer_options *out, st
     out->overwrite = option_given(v, "force");
     out->no_checksums = option_given(v, "no-checksums");
     out->dictionary = option_given(v, "dictionary");
+    out->encrypt_all = option_given(v, "encrypt-all");
     out->progress = progress_hook;
     if (!parse_threads(v, &out->threads) || (page && !parse_bytes(v, "--page-size", page, &out->page_size)))
         return EXIT_USAGE;
@@ -128,7 +129,12 @@ int choose_secret(const struct invocation *v, const char *const *sources, size_t
     reading.sequential = true;
     reading.without_key = true;
     for (size_t i = 0; i < count; i++) {
-        if (mldf_reader_open(sources[i], &reading, &reader, &err) < 0)
+        mldf_status opened = mldf_reader_open(sources[i], &reading, &reader, &err);
+        if (opened == MLDF_E_KEY_MISSING) { /* its tables are encrypted too */
+            reading.secret = v->secret;
+            opened = mldf_reader_open(sources[i], &reading, &reader, &err);
+        }
+        if (opened < 0)
             return report_error(v, sources[i], &err);
         mldf_status status = mldf_reader_info(reader, &info, &err);
         mldf_reader_close(reader);
@@ -136,6 +142,8 @@ int choose_secret(const struct invocation *v, const char *const *sources, size_t
             return report_error(v, sources[i], &err);
         if (info.flags & 8)
             writer->secret = v->secret;
+        if (info.flags & 16)
+            writer->encrypt_all = true;
     }
     return EXIT_FINE;
 }

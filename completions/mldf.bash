@@ -3,7 +3,7 @@
 _mldf_options() { # command
     local common="--help --json --key --max-decoded --max-unpacked --passphrase-file -q -v"
     local reading="-n --range --samples --keys --fields --raw --full"
-    local writing="-o -f -j --workers --compress --page-size --encrypt --no-checksums --dictionary --card"
+    local writing="-o -f -j --workers --compress --page-size --encrypt --encrypt-all --no-checksums --dictionary --card"
     case $1 in
     info) echo "$common --keep-index --view" ;;
     head | cat) echo "$common $reading --view --tokenizer --tokenizer-timeout" ;;

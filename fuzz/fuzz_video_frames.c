@@ -16,7 +16,7 @@ static const char *const arguments[] = {"{}",
                                         "{\"channels\":4,\"mode\":\"image\"}"};
 
 static void look(const mldf_schema *schema, const mldf_value *value) {
-    mldf_video_info info;
+    mldf_video_info info = MLDF_VIDEO_INFO_INIT;
     mldf_error err;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
     const void *frame;
@@ -25,17 +25,18 @@ static void look(const mldf_schema *schema, const mldf_value *value) {
         return;
     int64_t *pts = malloc((size_t)info.frames * 8);
     uint64_t numbers[4] = {info.frames - 1, 0, info.frames / 2, 0}, found = 0;
-    (void)mldf_video_times(schema, 0, value, pts, (size_t)info.frames, &err);
+    mldf_status ignored = mldf_video_times(schema, 0, value, pts, (size_t)info.frames, &err);
     for (int i = -3; i < 4; i++)
         if (mldf_video_find(schema, 0, value, i * 1e3 + 0.1, &found, &err) == MLDF_OK && found >= info.frames)
             abort();
     if (info.frame_bytes <= 1 << 20) {
         size_t all = 4 * (size_t)info.frame_bytes;
         void *pixels = malloc(all ? all : 1);
-        (void)mldf_video_decode(schema, 0, value, numbers, 4, pixels, all, &err);
+        ignored = mldf_video_decode(schema, 0, value, numbers, 4, pixels, all, &err);
         free(pixels);
     }
-    (void)mldf_video_frame(schema, 0, value, info.frames - 1, &scratch, &frame, &bytes, &err);
+    ignored = mldf_video_frame(schema, 0, value, info.frames - 1, &scratch, &frame, &bytes, &err);
+    (void)ignored;
     mldf_buffer_free(&scratch);
     free(pts);
 }

@@ -708,6 +708,28 @@ class Writer:
         return bytes(self.out)
 
 
+def sealed(data, key=None, passphrase=None):
+    """An encrypted file with its tables encrypted too."""
+    fields, page, data_ptr, tail, directory = (struct.unpack_from(c, data, at)[0] for c, at in (
+        ("<H", 25), ("<I", 29), ("<Q", 49), ("<Q", 41), ("<Q", 65)))
+    entries = struct.unpack_from("<I", data, directory + 8)[0]
+    section = next(ptr for kind, ptr in (struct.unpack_from("<I4xQ", data, directory + 16 + 40 * i) for i in range(entries))
+                   if kind == 9)
+    prefix, run = 128 + 208 * fields, data[tail:] + data[:128 + 208 * fields]
+    nonce, file_id, table_key = constant_bytes("table nonce", 24), data[section + 8:section + 24], derive(constant_bytes("file key", 32), 4)
+    stored, tags = b"", b""
+    for k in range(-(-len(run) // (1 << 20))):
+        number = (int.from_bytes(nonce[16:], "little") + k) % 2**64
+        box = seal(run[k << 20:(k + 1) << 20], file_id + struct.pack("<QQQ", k, len(data) - tail, prefix),
+                   nonce[:16] + number.to_bytes(8, "little"), table_key)
+        stored, tags = stored + box[:-16], tags + box[-16:]
+    out = bytes(prefix) + data[prefix:tail] + stored + tags
+    out += bytes(up(len(out), 8) - len(out))
+    header = struct.pack("<HHIQHHIQQQQQ", 1, 1, 1 | 8 | 16, 0, 0, 0, page, 0, 0, data_ptr, 0, len(out))
+    envelope = b"MLDFENV\0" + struct.pack("<QQQ", tail, len(data) - tail, prefix) + nonce + data[section:section + 128] + bytes(32 + 12)
+    return MAGIC + header + out[73:] + envelope + struct.pack("<I", crc(envelope))
+
+
 def small(n, fields=None, **options):
     """A plain little file: label and name."""
     fields = fields or [integer("label"), text("name")]
@@ -1066,6 +1088,11 @@ def valid_files():
     yield "encrypted_plain_dictionary", Writer(fields, [rows], passphrase="an old file", dictionary=DICTIONARY,
                                                plain_dictionary=True), None, {"passphrase": "an old file"}
 
+    yield "encrypted_all", small(3, key=key, keys=["a", "b", "c"], card={"title": "hidden"}), sealed, {"key": key.hex()}
+    fields = [inline("v", [["data", "|V4096"]]), text("t")]
+    rows = [{"v": Shown(constant_bytes(f"block {k}", 4096), {"data": digest(constant_bytes(f"block {k}", 4096))}), "t": "x" * k}
+            for k in range(9)]
+    yield "encrypted_all_passphrase", Writer(fields, [rows], passphrase="open sesame"), sealed, {"passphrase": "open sesame"}
     # Sealed in chunks, beside a field as earlier versions sealed it. 65536 bytes are one chunk, 65537 are two.
     rng = [constant_bytes(f"chunk {i}", n) for i, n in enumerate((65537, 1, 65536))]
     fields = [sound_field("a", {"rate": 8000}, CHUNKED | NULLABLE), sound_field("old", {"rate": 8000}),
@@ -1187,7 +1214,9 @@ def build(w, change=None):
     finish_values(w)
     data = w.write()
     w.generations = keep
-    return (change(data) if change else data), expected(w)
+    shown = expected(w)
+    shown["flags"] |= 16 if change is sealed else 0
+    return (change(data) if change else data), shown
 
 
 def dump(value):

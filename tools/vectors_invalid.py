@@ -371,6 +371,7 @@ def cases(base):
     yield from descriptor_cases(case, lean)
     yield from section_cases(base, case, edited)
     yield from argument_cases(case, lean)
+    yield from sealed_cases(base, case)
     yield from locked_cases(base, case, edited)
     yield from draft_cases(case)
     yield from access_cases(base, case, edited)
@@ -732,6 +733,34 @@ def argument_cases(case, edited):
     e = edited()
     e.put("I", e.descriptor(1, SIZE), 4)
     yield case("O36", "record_size", e.fix(), "corrupt", e.descriptor(1, SIZE), "INT with a record of 4 bytes")
+
+
+def sealed_cases(base, case):
+    key, data = base.key.hex(), mv.sealed(base.locked)
+    at, size = len(data) - 232, len(data)
+    yield case("S1", "cut", data[:-8], "truncated", size - 8, "the envelope is cut", key=key)
+    for name, place, value, status, offset in (("magic", 0, b"X", "corrupt", 0), ("crc", 40, b"\0", "checksum", 228)):
+        e = Editor(data)
+        e.write(at + place, value)
+        yield case("S2", name, e.b, status, at + offset, f"the envelope's {name}", key=key)
+    for name, member, value in (("tail", 8, 4096 + 32), ("tail_bytes", 16, 2**63), ("prefix_bytes", 24, 128)):
+        e = Editor(data)
+        e.put("Q", at + member, value)
+        e.put("I", at + 228, mv.crc(bytes(e.b[at:at + 228])))
+        yield case("S3", name, e.b, "corrupt", at + 8, f"the envelope's {name}", key=key)
+    for name, member, offset in (("algorithm", 56, 56), ("kdf", 60, 60)):
+        e = Editor(data)
+        e.put("I", at + member, 9)
+        e.put("I", at + 228, mv.crc(bytes(e.b[at:at + 228])))
+        yield case("S4", name, e.b, "feature", at + offset, f"the envelope's {name}", key=key)
+    yield case("S5", "no_key", data, "key_missing", at + 56, "no key given")
+    yield case("S5", "passphrase_for_key", data, "key_wrong", at + 60, "a passphrase where a key is needed", passphrase="x")
+    yield case("S5", "wrong_key", data, "key_wrong", at + 56 + 80, "another key", key="00" * 32)
+    tail = struct.unpack_from("<Q", data, at + 8)[0]
+    for name, place in (("table", tail + 3), ("tag", at - 20)):
+        e = Editor(data)
+        e.b[place] ^= 1
+        yield case("S6", name, e.b, "tampered", tail, f"a bit of an encrypted {name}", key=key)
 
 
 def locked_cases(base, case, edited):

@@ -34,7 +34,7 @@ BLOCK = 65536
 NONE = 2**64 - 1
 MIB = 1 << 20
 
-LITTLE_ENDIAN, COMPRESSED, CHECKSUMMED, ENCRYPTED = 1, 2, 4, 8  # header flags
+LITTLE_ENDIAN, COMPRESSED, CHECKSUMMED, ENCRYPTED, SEALED = 1, 2, 4, 8, 16  # header flags
 NULLABLE, PREFIX, SIZE32, SIZE64, CHUNKED = 1, 2, 4, 8, 32  # descriptor flags
 CHUNK = 65536  # bytes of a value that are sealed together
 TABLES, CHECKS, CARD, STATISTICS, VALIDITY, KEYS, PAGE_MAP, DICTIONARY, ENCRYPTION, LONG_ARGUMENTS = range(1, 11)
@@ -963,9 +963,69 @@ def decode_members(members, raw):
 # ---- The file ------------------------------------------------------------------------------------------------------
 
 
+# ---- The envelope of a file whose tables are encrypted ---------------------------------------------------------------
+
+
+def file_key_of(section, at, key, passphrase):
+    """The file key that the bytes of section 9 wrap; `at` is where they are, for errors."""
+    algorithm, kdf, file_id, salt, opslimit, memlimit, nonce, wrapped = struct.unpack_from("<II16s16sQQ24s48s", section)
+    if algorithm != 1 or kdf > 1:
+        raise SpecError("feature", at + (4 if algorithm == 1 else 0), "unknown encryption")
+    if kdf and not 1 <= opslimit <= 16:
+        raise SpecError("limit", at + 40, f"opslimit {opslimit}")
+    if kdf and not 8192 <= memlimit <= 1 << 30:
+        raise SpecError("limit", at + 48, f"memlimit {memlimit}")
+    if key is None and passphrase is None:
+        raise SpecError("key_missing", at, "the file is encrypted")
+    if (passphrase is None) == bool(kdf):
+        raise SpecError("key_wrong", at + 4, "the file takes a " + ("passphrase" if kdf else "key"))
+    if kdf:
+        key = argon2id(passphrase.encode() if isinstance(passphrase, str) else passphrase, salt, opslimit, memlimit)
+    file_key = aead_open(wrapped, file_id, nonce, bytes(key)) if len(key) == 32 else None
+    if file_key is None:
+        raise SpecError("key_wrong", at + 80, "the key does not open this file")
+    return file_key, file_id
+
+
+def unsealed(data, key, passphrase):
+    """The bytes of the file inside the envelope; those of any other file as they are."""
+    size = len(data)
+    if size < 73 or bytes(data[:9]) != MAGIC or data[9:11] != b"\1\0":
+        return data
+    flags, at = struct.unpack_from("<I", data, 13)[0], struct.unpack_from("<Q", data, 65)[0]
+    if flags & 0xFFF0 != SEALED or not flags & ENCRYPTED:
+        return data
+    if at + 232 != size:  # S1
+        raise SpecError("truncated", size, f"the envelope at byte {at} is cut")
+    magic, tail, tail_bytes, prefix_bytes, nonce = struct.unpack_from("<8sQQQ24s", data, at)
+    if magic != b"MLDFENV\0":  # S2
+        raise SpecError("corrupt", at, "no envelope where the header says")
+    if crc32c(data[at:at + 228]) != struct.unpack_from("<I", data, at + 228)[0]:
+        raise SpecError("checksum", at + 228, "the envelope is damaged")
+    total, piece = tail_bytes + prefix_bytes, 1 << 20
+    tags = tail + total
+    if (tail % 64 or not 336 <= prefix_bytes <= tail or tail_bytes < FOOTER_BYTES
+            or (tags + 16 * -(-total // piece) + 7) // 8 * 8 != at):  # S3
+        raise SpecError("corrupt", at + 8, "the numbers of the envelope do not fit the file")
+    file_key, file_id = file_key_of(data[at + 56:at + 216], at + 56, key, passphrase)  # S4, S5
+    table_key, plain = subkey(file_key, 4), b""
+    for k, begin in enumerate(range(0, total, piece)):  # S6
+        end = min(begin + piece, total)
+        number = int.from_bytes(nonce[16:], "little") + k
+        box = bytes(data[tail + begin:tail + end]) + bytes(data[tags + 16 * k:tags + 16 * k + 16])
+        opened = aead_open(box, file_id + struct.pack("<QQQ", k, tail_bytes, prefix_bytes),
+                           nonce[:16] + (number % 2**64).to_bytes(8, "little"), table_key)
+        if opened is None:
+            raise SpecError("tampered", tail + begin, "the tables are not what was written")
+        plain += opened
+    return plain[tail_bytes:] + bytes(data[prefix_bytes:tail]) + plain[:tail_bytes]
+
+
+
 class File:
     def __init__(self, data, key=None, passphrase=None, without_key=False, limit=None):
-        self.data, self.limit, self.warnings = memoryview(data), limit, []
+        self.data, self.limit, self.warnings = memoryview(unsealed(data, key, passphrase)), limit, []
+        self.sealed = 0 if self.data.obj is data else SEALED
         self.fields, self.sections, self.by_kind = [], [], {}
         self.generation, self.entry_count, self.payload_key, self.dictionary, self.row_bytes = 0, 0, None, None, 0
         self._find_header()
@@ -1381,18 +1441,8 @@ class File:
 
     def _unlock(self, key, passphrase):  # O37
         s = self.by_kind[ENCRYPTION]
-        _, kdf, self.file_id, salt, opslimit, memlimit, nonce, wrapped, mac = struct.unpack_from(
-            "<II16s16sQQ24s48s32s", self.data, s.ptr)
-        if key is None and passphrase is None:
-            raise SpecError("key_missing", s.ptr, "the file is encrypted")
-        if (passphrase is None) == bool(kdf):
-            raise SpecError("key_wrong", s.ptr + 4, "the file takes a " + ("passphrase" if kdf else "key"))
-        if kdf:
-            passphrase = passphrase.encode() if isinstance(passphrase, str) else passphrase
-            key = argon2id(passphrase, salt, opslimit, memlimit)
-        file_key = aead_open(wrapped, self.file_id, nonce, bytes(key)) if len(key) == 32 else None
-        if file_key is None:
-            raise SpecError("key_wrong", s.ptr + 80, "the key does not open this file")
+        file_key, self.file_id = file_key_of(self.section_bytes(s), s.ptr, key, passphrase)
+        mac = bytes(self.data[s.ptr + 128:s.ptr + 160])
         digest = hashlib.blake2b(key=subkey(file_key, 2), digest_size=32)
         digest.update(self.data[self.base:self.base + HEADER_BYTES])
         for ptr, size in self.tables:
@@ -2103,7 +2153,7 @@ def to_json(f):
     for x in f.fields:
         fields.append({"name": x.name, "type_id": x.type_id, "nullable": x.nullable, "record_bytes": x.record_bytes,
                        "row_offset": x.row_offset, "arguments": x.arguments})
-    return {"version": f"{f.header.version_major}.{f.header.version_minor}", "flags": f.header.flags,
+    return {"version": f"{f.header.version_major}.{f.header.version_minor}", "flags": f.header.flags | f.sealed,
             "page_size": f.header.page_size, "num_samples": f.num_samples, "fields": fields, "card": f.card,
             "keys": [f.key(i) for i in range(f.num_samples)] if f.has_keys else None,
             "samples": [{x.name: value_json(f, i, x) for x in f.fields} for i in range(f.num_samples)]}

@@ -1,6 +1,6 @@
 /* mldf/video.h: videos: what a value of a video field is, any frames of it as pixels, and frames to be stored.
  *
- *     mldf_video_info info;
+ *     mldf_video_info info = MLDF_VIDEO_INFO_INIT;
  *     uint64_t numbers[3] = {0, 5, 90};
  *     mldf_video_info_of(schema, field, &value, &info, &err);
  *     uint8_t *pixels = malloc(3 * info.frame_bytes);                  // 3 x height x width x channels
@@ -10,7 +10,9 @@
  *
  * Caveats
  *   - Bytes are never trusted: tables that contradict each other or the payload's size are MLDF_E_CORRUPT, and name the frame.
- *   - Times are exact: a tick lasts tick_num / tick_den seconds, and a frame's pts is a whole number of ticks. */
+ *   - Times are exact: a tick lasts tick_num / tick_den seconds, and a frame's pts is a whole number of ticks.
+ *
+ * Stability: experimental. */
 #ifndef MLDF_VIDEO_H
 #define MLDF_VIDEO_H
 
@@ -21,6 +23,7 @@ extern "C" {
 #endif
 
 typedef struct mldf_video_info {
+    size_t struct_bytes;
     uint64_t frames;
     uint32_t width, height;
     uint32_t channels, bits;     /* as decoded: bits of a channel, 8 or 16 */
@@ -28,24 +31,27 @@ typedef struct mldf_video_info {
     bool pts;                    /* frames have times of their own; otherwise frame i is at tick i */
     uint64_t frame_bytes;        /* of one decoded frame */
 } mldf_video_info;
+#define MLDF_VIDEO_INFO_INIT \
+    { sizeof(mldf_video_info), 0, 0, 0, 0, 0, 0, 0, false, 0 }
 
 /* What a value read from a video field is, from its record. MLDF_E_TYPE: it is not a video. */
-MLDF_API mldf_status mldf_video_info_of(const mldf_schema *schema, size_t field, const mldf_value *value,
-                                        mldf_video_info *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_video_info_of(const mldf_schema *schema, size_t field, const mldf_value *value,
+                                                       mldf_video_info *out, mldf_error *err);
 /* The ticks of all frames into pts[frames]. */
-MLDF_API mldf_status mldf_video_times(const mldf_schema *schema, size_t field, const mldf_value *value, int64_t *pts,
-                                      size_t count, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_video_times(const mldf_schema *schema, size_t field, const mldf_value *value,
+                                                     int64_t *pts, size_t count, mldf_error *err);
 /* The number of the frame that is shown at a time in seconds: the last one whose pts is not later, the time first rounded to the nearest tick.
  * Before the first frame: 0. */
-MLDF_API mldf_status mldf_video_find(const mldf_schema *schema, size_t field, const mldf_value *value, double seconds,
-                                     uint64_t *number, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_video_find(const mldf_schema *schema, size_t field, const mldf_value *value,
+                                                    double seconds, uint64_t *number, mldf_error *err);
 /* Frames in any order, also several times, as pixels one after the other: pixels_bytes is count * frame_bytes. */
-MLDF_API mldf_status mldf_video_decode(const mldf_schema *schema, size_t field, const mldf_value *value,
-                                       const uint64_t *numbers, size_t count, void *pixels, size_t pixels_bytes,
-                                       mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_video_decode(const mldf_schema *schema, size_t field, const mldf_value *value,
+                                                      const uint64_t *numbers, size_t count, void *pixels,
+                                                      size_t pixels_bytes, mldf_error *err);
 /* The stored bytes of frame `number` of a value of type video_frames: an image file, or pixels. They are those of the value, or in scratch. */
-MLDF_API mldf_status mldf_video_frame(const mldf_schema *schema, size_t field, const mldf_value *value, uint64_t number,
-                                      mldf_buffer *scratch, const void **data, size_t *bytes, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_video_frame(const mldf_schema *schema, size_t field, const mldf_value *value,
+                                                     uint64_t number, mldf_buffer *scratch, const void **data,
+                                                     size_t *bytes, mldf_error *err);
 
 /* One frame to be stored: the bytes of an image file. */
 typedef struct mldf_frame {
@@ -54,8 +60,9 @@ typedef struct mldf_frame {
 } mldf_frame;
 /* Frames as one value for a writer's field of type video_frames, appended to out: append it as bytes. A tick lasts fps_den / fps_num seconds; pts
  * NULL: frame i is at tick i. The field needs the argument "pts":true for times of its own. */
-MLDF_API mldf_status mldf_video_list(const mldf_frame *frames, size_t count, uint32_t fps_num, uint32_t fps_den,
-                                     const int64_t *pts, mldf_buffer *out, mldf_error *err);
+MLDF_API MLDF_NODISCARD mldf_status mldf_video_list(const mldf_frame *frames, size_t count, uint32_t fps_num,
+                                                    uint32_t fps_den, const int64_t *pts, mldf_buffer *out,
+                                                    mldf_error *err);
 
 #ifdef __cplusplus
 }

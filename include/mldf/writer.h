@@ -56,9 +56,16 @@ typedef struct mldf_writer_options {
     bool
         check_values; /* decode every image after encoding it, and every value that is copied as it is stored; one that does not decode
                         * is an error of its sample */
+    bool reserved[6]; /* zero: bytes that no earlier version looked at */
+    /* With a secret: encrypt the tables too, so that names of fields, numbers, keys, card and even the number of samples are hidden. Opening such a
+     * file takes a key, and time and memory for all its tables. It is not written to a stream, resumed or appended to. */
+    bool encrypt_all;
 } mldf_writer_options;
 #define MLDF_WRITER_OPTIONS_INIT \
-    { sizeof(mldf_writer_options), 0, -1, false, false, false, 0, 0, 0, {0, 0, 0, 0}, false, 0, 0, 0, 0, false, false }
+    { \
+        sizeof(mldf_writer_options), 0, -1, false, false, false, 0, 0, 0, {0, 0, 0, 0}, false, 0, 0, 0, 0, false, \
+            false, {false, false, false, false, false, false}, false \
+    }
 
 /* The schema is copied. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_writer_open(const char *path, const mldf_schema *schema,

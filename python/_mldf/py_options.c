@@ -126,6 +126,7 @@ bool option_writer(PyObject *dict, mldf_writer_options *out) {
            option_u64(dict, "page_size", &out->page_size) &&
            option_text_bytes(dict, "card", &out->card, &out->card_bytes) &&
            option_secret(dict, "encrypt_key", "encrypt_passphrase", &out->secret) &&
+           option_bool(dict, "encrypt_all", &out->encrypt_all) &&
            option_bool(dict, "skip_bad_samples", &out->skip_bad_samples) &&
            option_bool(dict, "check_values", &out->check_values);
 }

@@ -46,7 +46,7 @@ static bool video_begin(PyObject *module, PyObject *tuple, struct video *v) {
 /* video_info(video): (frames, height, width, channels, bits, tick numerator, tick denominator, pts) */
 static PyObject *video_info(PyObject *module, PyObject *tuple) {
     struct video v;
-    mldf_video_info info;
+    mldf_video_info info = MLDF_VIDEO_INFO_INIT;
     mldf_error err;
     PyObject *out = NULL;
     if (!video_begin(module, tuple, &v))
@@ -63,7 +63,7 @@ static PyObject *video_info(PyObject *module, PyObject *tuple) {
 /* video_times(video): the frames' ticks, i64 as bytes */
 static PyObject *video_times(PyObject *module, PyObject *tuple) {
     struct video v;
-    mldf_video_info info;
+    mldf_video_info info = MLDF_VIDEO_INFO_INIT;
     mldf_error err;
     PyObject *out = NULL;
     if (!video_begin(module, tuple, &v))
@@ -144,7 +144,7 @@ static PyObject *video_decode(PyObject *module, PyObject *args) {
     struct module_state *state = state_of(module);
     struct video v;
     mldf_error err = {0};
-    mldf_video_info info;
+    mldf_video_info info = MLDF_VIDEO_INFO_INIT;
     mldf_buffer pixels = MLDF_BUFFER_INIT;
     mldf_status status;
     Py_buffer numbers;

@@ -417,10 +417,13 @@ class Dataset(Subsets, Sequence[Sample]):
         )
 
     def _secret(self) -> dict[str, Any]:
-        """Key and passphrase, when they were needed."""
+        """Key and passphrase, when they were needed, and whether tables are encrypted too."""
         files = self._view.files
-        needed = any(i["format"] == "mldf" and i["flags"] & 8 for i in files.infos)
-        return {name: files.options[name] for name in ("key", "passphrase")} if needed else {}
+        flags = [i["flags"] for i in files.infos if i["format"] == "mldf"]
+        if not any(f & 8 for f in flags):
+            return {}
+        secret = {name: files.options[name] for name in ("key", "passphrase")}
+        return {**secret, "encrypt_all": True} if any(f & 16 for f in flags) else secret
 
     def _packed_index(self) -> Any:
         """As few bytes as the numbers need."""

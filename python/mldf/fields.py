@@ -100,7 +100,7 @@ def dtype_text(dtype: Any) -> str:
     try:
         kind = np.dtype(text.removeprefix("torch.") if text.startswith("torch.") else dtype)
     except TypeError:
-        raise SchemaError(f"{dtype!r} is no dtype") from None
+        raise SchemaError(f"{dtype!r} is not a dtype") from None
     return kind.newbyteorder("<").str
 
 

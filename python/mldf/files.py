@@ -96,7 +96,7 @@ def field_list(fields: Any) -> list[str] | None:
     out = list(fields)
     for i, name in enumerate(out):
         if not isinstance(name, str):
-            raise WrongTypeError(f"fields: {name!r} is no name")
+            raise WrongTypeError(f"fields: {name!r} is not a name")
         if name in out[:i]:
             raise ArgumentError(f"fields: {name!r} is there twice")
     return out

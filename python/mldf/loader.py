@@ -383,7 +383,7 @@ class Loader:
 
     @property
     def epoch(self) -> int:
-        """The epoch that is running; before its beginning and behind its end, the one that comes next."""
+        """The epoch that is running; before its beginning and after its end, the one that comes next."""
         return self._next_epoch if self._state_of_next or self._resumed else self._alive().place[0]
 
     def set_epoch(self, epoch: int) -> None:
@@ -551,7 +551,7 @@ class Loader:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By paths and options; the copy begins anew."""
+        """By paths and options; the copy begins again."""
         self._alive()
         given = {**self._given, "subset": None, "pipelines": self.pipelines}
         if self._rank_from != "alone":  # else the copy looks for itself: it may be in one of torch's workers

@@ -17,7 +17,7 @@ deep        decode every value too; what is wrong with the data is in the result
 threads     None: the CPUs that this process may use
 key         of an encrypted file: 32 bytes
 passphrase  of an encrypted file
-progress    True: a bar on stderr; or a function that is told (:class:`mldf.Progress`)
+progress    True: a bar on stderr; or a function that is called (:class:`mldf.Progress`)
 """
 
 from __future__ import annotations

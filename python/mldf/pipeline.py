@@ -156,7 +156,7 @@ class Operation:
         return hash(self.text)
 
     def __or__(self, step: Any) -> Steps:
-        """With one more `step` behind it: ``Resize(224) | HorizontalFlip()`` is the list of both."""
+        """With one more `step` after it: ``Resize(224) | HorizontalFlip()`` is the list of both."""
         out: Steps = Steps([self]) | step
         return out
 
@@ -218,7 +218,7 @@ def _own_dtype(dtype: Any) -> str:
     try:
         return np.dtype(kind).str
     except TypeError:
-        raise WrongTypeError(f"dtype={dtype!r}: it is no element type") from None
+        raise WrongTypeError(f"dtype={dtype!r}: it is not an element type") from None
 
 
 class CSource(OwnOperation):

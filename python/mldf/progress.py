@@ -15,7 +15,7 @@ __all__ = ["Progress", "ProgressArgument"]
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback is told. It returns anything; False asks to stop, and an exception stops too."""
+    """What a callback receives. It returns anything; False asks to stop, and an exception stops too."""
 
     phase: str
     """What is being done."""

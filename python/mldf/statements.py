@@ -117,7 +117,7 @@ def _steps(
             calls.append(step)
         else:
             raise WrongTypeError(
-                f"pipelines[{output!r}], step {i + 1}: {step!r} is no operation of mldf, no text and no callable"
+                f"pipelines[{output!r}], step {i + 1}: {step!r} is not an operation of mldf, text or a callable"
             )
     return texts, calls
 

@@ -62,7 +62,7 @@ def steps_text(
     given |= {name: (offsets, True) for name, offsets in (delta_timestamps or {}).items()}
     for name in given:
         if any(mark in name for mark in '=;"'):
-            raise ArgumentError(f"windows: the name {name!r} cannot stand in a view's text")
+            raise ArgumentError(f"windows: the name {name!r} cannot be used in a view's text")
     spec = ";".join(f"{name}={_offsets(name, offsets, seconds)}" for name, (offsets, seconds) in given.items())
     said = f', time="{time}"' if time is not None else ""
     return (

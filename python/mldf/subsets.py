@@ -1,4 +1,4 @@
-"""Some of a dataset's samples or fields, as a dataset of its own: nothing is copied.
+"""Some of a dataset's samples or fields, as a dataset: nothing is copied.
 
 What the arguments are:
 

@@ -12,7 +12,7 @@ import numpy as np
 from . import _mldf
 from .audio import CompressedAudio
 from .dataset import Dataset
-from .errors import ArgumentError, NoSampleError, WrongTypeError
+from .errors import ArgumentError, KeyMissingError, NoSampleError, WrongTypeError
 from .fields import Image, registered_types, schema_json
 from .habits import PACK
 from .limits import flag, skips, text, whole_or_none
@@ -61,7 +61,7 @@ def name_list(argument: str, names: Any) -> list[str] | None:
     out = [names] if isinstance(names, str) else list(names)
     for name in out:
         if text(argument, name) is None:
-            raise WrongTypeError(f"{argument}: None is no name")
+            raise WrongTypeError(f"{argument}: None is not a name")
     return out
 
 
@@ -88,6 +88,8 @@ class OutputOptions(TypedDict, total=False):
     """32 bytes."""
     encrypt_passphrase: Passphrase
     """Instead of a key."""
+    encrypt_all: bool
+    """Encrypt names of fields, numbers, keys and card too; opening then reads all tables, and needs the key."""
 
 
 _OUTPUT: OutputOptions = {
@@ -99,6 +101,7 @@ _OUTPUT: OutputOptions = {
     "card": None,
     "encrypt_key": None,
     "encrypt_passphrase": None,
+    "encrypt_all": False,
 }
 
 
@@ -125,12 +128,17 @@ def keep_encrypted(
         about = reader.info()
         if about["format"] == "mldf" and about["flags"] & 8:
             options |= secret(key, passphrase, "encrypt_")
+            options["encrypt_all"] = options["encrypt_all"] or bool(about["flags"] & 16)
 
 
-def peek(paths: Iterable[str]) -> Iterator[_mldf.Reader]:
-    """Readers that only see what is not encrypted."""
+def peek(paths: Iterable[str], key: Key = None, passphrase: Passphrase = None) -> Iterator[_mldf.Reader]:
+    """Readers that only see what is not encrypted; of a file whose tables are encrypted too, with the secret."""
+    how = {"without_key": True, "sequential": True}
     for path in paths:
-        reader = _mldf.open_reader(encode(path), {"without_key": True, "sequential": True}, registered_types())
+        try:
+            reader = _mldf.open_reader(encode(path), how, registered_types())
+        except KeyMissingError:
+            reader = _mldf.open_reader(encode(path), {**how, **secret(key, passphrase)}, registered_types())
         yield reader
         reader.close()
 
@@ -238,7 +246,7 @@ def ranges(samples: Any, count: int) -> list[tuple[int, int]] | None:
         try:
             n = operator.index(number)
         except TypeError:
-            raise WrongTypeError(f"samples: {number!r} is no number of a sample") from None
+            raise WrongTypeError(f"samples: {number!r} is not a sample number") from None
         n += count if n < 0 else 0
         if not 0 <= n < count:
             raise NoSampleError(f"no sample {number}: there are {count}")

@@ -58,9 +58,9 @@ key           of an encrypted file: 32 bytes
 passphrase    of an encrypted file
 decrypt       write an encrypted file's samples in the clear
 max_decoded_bytes   what one compressed value may become, as for :func:`mldf.open`
-progress      True: a bar on stderr; or a function that is told (:class:`mldf.Progress`)
+progress      True: a bar on stderr; or a function that is called (:class:`mldf.Progress`)
 output        of the file that is written: overwrite, threads, checksums, dictionary, page_size, card, encrypt_key,
-              encrypt_passphrase
+              encrypt_passphrase, encrypt_all
 
 All of them raise :class:`mldf.Error`: of the files, of their contents, of the arguments.
 """
@@ -179,7 +179,7 @@ def pack(
     eos, bos    end every document with the tokenizer's eos, begin it with its bos
     utf8        "refuse" text that is not UTF-8, or "replace" the broken bytes with U+FFFD
     tokenizer_timeout, tokenizer_processes   seconds for one answer of its program (None: 300), programs side by side
-    output      overwrite, threads, checksums, dictionary, page_size, card, encrypt_key, encrypt_passphrase
+    output      overwrite, threads, checksums, dictionary, page_size, card, encrypt_key, encrypt_passphrase, encrypt_all
     """
     began = time.monotonic()
     options = {
@@ -338,7 +338,7 @@ def merge(
         **decoded_limit(max_decoded_bytes),
         "compress": compressed(compress),
     }
-    keep_encrypted(options, peek(paths), key, passphrase, decrypt)
+    keep_encrypted(options, peek(paths, key, passphrase), key, passphrase, decrypt)
     with Reporting("merge", progress) as hook:
         return _result(began, _mldf.merge([encode(p) for p in paths], encode(out), options, registered_types(), hook))
 
@@ -530,7 +530,7 @@ def repack(
         "decompress": flag("decompress", decompress),
         **recoded(encode, fast_limit),
     }
-    keep_encrypted(options, peek([os.fsdecode(path_bytes(path))]), key, passphrase, decrypt)
+    keep_encrypted(options, peek([os.fsdecode(path_bytes(path))], key, passphrase), key, passphrase, decrypt)
     with Reporting("repack", progress) as hook:
         target = b"" if out is None else path_bytes(out)
         return _result(began, _mldf.repack(path_bytes(path), target, options, registered_types(), hook))

@@ -69,6 +69,7 @@ def writer_options(
     card: Mapping[str, Any] | None,
     key: Key,
     passphrase: Passphrase,
+    encrypt_all: bool = False,
 ) -> dict[str, Any]:
     """The options that everything has that writes a file."""
     return {
@@ -79,6 +80,7 @@ def writer_options(
         "page_size": whole_or_none("page_size", page_size),
         "card": _card(card),
         **secret(key, passphrase, "encrypt_"),
+        "encrypt_all": flag("encrypt_all", encrypt_all),
     }
 
 
@@ -105,8 +107,9 @@ class Writer:
     checksums   of every payload and table
     dictionary  train one zstd dictionary for the compressed fields
     page_size   of the file, a power of two; None: the library's choice
-    progress    True: a bar on stderr; or a function that is told (:class:`mldf.Progress`)
+    progress    True: a bar on stderr; or a function that is called (:class:`mldf.Progress`)
     key, passphrase   encrypt with them
+    encrypt_all       encrypt names of fields, numbers, keys and card too; opening needs the key, and reads all tables
     on_error    "raise", or "skip": leave out samples that cannot be encoded
     check       decode every image after it was encoded
     resume      the file grows as PATH.partial, which outlives an interruption: see :meth:`checkpoint`
@@ -136,6 +139,7 @@ class Writer:
         check: bool = False,
         resume: bool = False,
         progress: ProgressArgument = None,
+        encrypt_all: bool = False,
     ) -> None:
         skip = skips(on_error)
         options = writer_options(
@@ -147,6 +151,7 @@ class Writer:
             card=card,
             key=key,
             passphrase=passphrase,
+            encrypt_all=encrypt_all,
         )
         options |= {"skip_bad_samples": skip, "check_values": flag("check", check), "resume": flag("resume", resume)}
         self._open(path, schema_json(fields), options, progress, tokenizing(fields))
@@ -168,7 +173,7 @@ class Writer:
         threads          that encode; None: the CPUs this process may use; 0: none
         key, passphrase  of an encrypted file
         on_error         "raise", or "skip": leave out samples that cannot be encoded
-        progress         True: a bar on stderr; or a function that is told
+        progress         True: a bar on stderr; or a function that is called
         """
         self = cls.__new__(cls)
         options = {
@@ -461,7 +466,7 @@ def write(
     fields    as for :class:`Writer`; None: found from the values, and named in the result
     keys      a name for each sample
     decrypt   what comes of an encrypted dataset is not encrypted with its secret
-    progress  True: a bar on stderr; or a function that is told
+    progress  True: a bar on stderr; or a function that is called
     options   those of :class:`Writer`
 
     Without fields, an mldf dataset keeps its own: images stay as they are stored, and keys go along. Of anything else

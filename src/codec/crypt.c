@@ -1,7 +1,7 @@
 /* Encryption with libsodium. One idea: a random key for each file, wrapped by the user's secret, from which the subkeys
  * come, so that changing the secret touches 48 bytes and no payload.
  *
- *     key (32 bytes), or Argon2id(passphrase, salt) --unwraps--> file key --derives--> payload key, mac key, dictionary key
+ *     key (32 bytes), or Argon2id(passphrase, salt) --unwraps--> file key --derives--> payload, mac, dictionary and table keys
  *
  * A payload is bound to its file, sample and field, the dictionary to its file; the tables and sections are authenticated by
  * one keyed hash.
@@ -34,11 +34,15 @@ enum { CHUNK_AD_BYTES = PAYLOAD_AD_BYTES + 16 };
 /* ad of the dictionary: file_id 16, number of its section u32 */
 enum { DICTIONARY_AD_BYTES = FILE_ID_BYTES + 4, DICTIONARY_SECTION = 15 };
 
+/* ad of a piece of the tables: file_id 16, then u64 number, tail bytes, prefix bytes */
+enum { PIECE_AD_BYTES = FILE_ID_BYTES + 24 };
+
 /* In memory from sodium_malloc: locked, between guard pages, wiped when freed, read-only once complete. */
 struct crypt {
     uint8_t payload_key[32];
     uint8_t mac_key[32];
     uint8_t dictionary_key[32];
+    uint8_t table_key[32];
     uint8_t section[MLDFI_CRYPT_SECTION_BYTES]; /* with a zero mac */
 };
 
@@ -95,6 +99,7 @@ static void derive(struct crypt *crypt, const uint8_t file_key[32]) {
     (void)crypto_kdf_derive_from_key(crypt->payload_key, 32, 1, "MLDFkeys", file_key);
     (void)crypto_kdf_derive_from_key(crypt->mac_key, 32, 2, "MLDFkeys", file_key);
     (void)crypto_kdf_derive_from_key(crypt->dictionary_key, 32, 3, "MLDFkeys", file_key);
+    (void)crypto_kdf_derive_from_key(crypt->table_key, 32, 4, "MLDFkeys", file_key);
 }
 
 /* ---- A new file ------------------------------------------------------------------------------------------------- */
@@ -344,6 +349,43 @@ mldf_status mldfi_crypt_open_dictionary(const struct crypt *crypt, const uint8_t
                                                    stored_bytes - NONCE_BYTES, ad, sizeof ad, stored,
                                                    crypt->dictionary_key) != 0)
         return mldfi_fail_at(err, MLDF_E_TAMPERED, 0, "the encrypted dictionary does not authenticate");
+    return MLDF_OK;
+}
+
+/* ---- Tables that are encrypted too ------------------------------------------------------------------------------ */
+
+void mldfi_crypt_nonce(uint8_t nonce[24]) {
+    randombytes_buf(nonce, NONCE_BYTES);
+}
+
+/* Nonce and associated data of a piece. */
+static void place_piece(const struct crypt *crypt, const struct crypt_piece *piece, uint8_t nonce[NONCE_BYTES],
+                        uint8_t ad[PIECE_AD_BYTES]) {
+    memcpy(nonce, piece->nonce, NONCE_BYTES);
+    mldfi_store_u64(nonce + NONCE_BYTES - 8, mldfi_load_u64(nonce + NONCE_BYTES - 8) + piece->number);
+    memcpy(ad, crypt->section + SECTION_FILE_ID, FILE_ID_BYTES);
+    mldfi_store_u64(ad + FILE_ID_BYTES, piece->number);
+    mldfi_store_u64(ad + FILE_ID_BYTES + 8, piece->tail_bytes);
+    mldfi_store_u64(ad + FILE_ID_BYTES + 16, piece->prefix_bytes);
+}
+
+mldf_status mldfi_crypt_seal_piece(const struct crypt *crypt, const struct crypt_piece *piece, uint8_t *data,
+                                   size_t bytes, uint8_t tag[16], mldf_error *err) {
+    uint8_t nonce[NONCE_BYTES], ad[PIECE_AD_BYTES];
+    (void)err;
+    place_piece(crypt, piece, nonce, ad);
+    (void)crypto_aead_xchacha20poly1305_ietf_encrypt_detached(data, tag, NULL, data, bytes, ad, sizeof ad, NULL, nonce,
+                                                              crypt->table_key);
+    return MLDF_OK;
+}
+
+mldf_status mldfi_crypt_open_piece(const struct crypt *crypt, const struct crypt_piece *piece, uint8_t *data,
+                                   size_t bytes, const uint8_t tag[16], mldf_error *err) {
+    uint8_t nonce[NONCE_BYTES], ad[PIECE_AD_BYTES];
+    place_piece(crypt, piece, nonce, ad);
+    if (crypto_aead_xchacha20poly1305_ietf_decrypt_detached(data, NULL, data, bytes, tag, ad, sizeof ad, nonce,
+                                                            crypt->table_key) != 0)
+        return mldfi_fail_at(err, MLDF_E_TAMPERED, 0, "the encrypted tables do not authenticate");
     return MLDF_OK;
 }
 

@@ -73,6 +73,18 @@ mldf_status mldfi_crypt_seal_dictionary(const struct crypt *crypt, const void *p
 mldf_status mldfi_crypt_open_dictionary(const struct crypt *crypt, const uint8_t *stored, size_t stored_bytes,
                                         mldf_buffer *out, mldf_error *err);
 
+/* Tables that are encrypted too, in pieces, in place; a tag for each. The associated data say which piece of how many bytes it is. */
+struct crypt_piece {
+    const uint8_t *nonce; /* 24 bytes, new for each file state; the number of the piece is added to its last 8 */
+    uint64_t number, tail_bytes, prefix_bytes;
+};
+void mldfi_crypt_nonce(uint8_t nonce[24]);
+mldf_status mldfi_crypt_seal_piece(const struct crypt *crypt, const struct crypt_piece *piece, uint8_t *data,
+                                   size_t bytes, uint8_t tag[16], mldf_error *err);
+/* MLDF_E_TAMPERED when it does not authenticate. */
+mldf_status mldfi_crypt_open_piece(const struct crypt *crypt, const struct crypt_piece *piece, uint8_t *data,
+                                   size_t bytes, const uint8_t tag[16], mldf_error *err);
+
 struct crypt_mac; /* running keyed BLAKE2b */
 mldf_status mldfi_crypt_mac_begin(struct crypt_mac **out, const struct crypt *crypt, mldf_error *err);
 void mldfi_crypt_mac_add(struct crypt_mac *mac, const void *data, size_t bytes);

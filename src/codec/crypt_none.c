@@ -73,6 +73,22 @@ mldf_status mldfi_crypt_open_dictionary(const struct crypt *crypt, const uint8_t
     return refuse(err);
 }
 
+void mldfi_crypt_nonce(uint8_t nonce[24]) {
+    memset(nonce, 0, 24);
+}
+
+mldf_status mldfi_crypt_seal_piece(const struct crypt *crypt, const struct crypt_piece *piece, uint8_t *data,
+                                   size_t bytes, uint8_t tag[16], mldf_error *err) {
+    (void)crypt, (void)piece, (void)data, (void)bytes, (void)tag;
+    return refuse(err);
+}
+
+mldf_status mldfi_crypt_open_piece(const struct crypt *crypt, const struct crypt_piece *piece, uint8_t *data,
+                                   size_t bytes, const uint8_t tag[16], mldf_error *err) {
+    (void)crypt, (void)piece, (void)data, (void)bytes, (void)tag;
+    return refuse(err);
+}
+
 mldf_status mldfi_crypt_mac_begin(struct crypt_mac **out, const struct crypt *crypt, mldf_error *err) {
     (void)crypt;
     *out = NULL;

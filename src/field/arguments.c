@@ -2,9 +2,11 @@
  * from a hostile file; who calls decides which status a fault deserves (schema.c, schema_file.c). */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "field/type.h"
+#include "util/buffer.h"
 #include "util/error.h"
 
 /* Nesting of the deepest value, the root counted as 1. Walks in document order with the ends of the open containers. */
@@ -44,6 +46,23 @@ mldf_status mldfi_arguments_parse(struct json *json, const char *text, size_t by
     if (too_deep(json))
         return mldfi_fail(err, MLDF_E_SCHEMA, "the arguments are nested deeper than %d", FORMAT_MAX_ARGUMENT_DEPTH);
     return MLDF_OK;
+}
+
+mldf_status mldfi_arguments_bind(const char *arguments, size_t state_bytes, read_arguments_fn read, void **state,
+                                 mldf_error *err) {
+    struct json json = {0};
+    *state = mldfi_alloc_zero(1, state_bytes, err);
+    if (!*state)
+        return MLDF_E_MEMORY;
+    mldf_status status = mldfi_arguments_parse(&json, arguments, strlen(arguments), err);
+    if (status == MLDF_OK)
+        status = read(&json, *state, err);
+    mldfi_json_free(&json);
+    if (status < 0) {
+        free(*state);
+        *state = NULL;
+    }
+    return status;
 }
 
 static mldf_status unknown_argument(const struct json_node *node, const char *const *names, mldf_error *err) {

@@ -56,8 +56,10 @@ static mldf_status get_bitrate(const struct json *json, struct audio_state *s, m
     return MLDF_OK;
 }
 
-static mldf_status get_all(const struct json *json, struct audio_state *s, mldf_error *err) {
+static mldf_status get_all(const struct json *json, void *state, mldf_error *err) {
+    struct audio_state *s = state;
     bool decode;
+    s->compressed = true;
     mldf_status status = mldfi_audio_arguments(json, s, err);
     if (status == MLDF_OK)
         status = get_store(json, s, err);
@@ -72,23 +74,9 @@ static mldf_status get_all(const struct json *json, struct audio_state *s, mldf_
 }
 
 static mldf_status bind(void *user, const char *arguments, mldf_record_layout *layout, void **state, mldf_error *err) {
-    struct json json = {0};
-    struct audio_state *s = mldfi_alloc_zero(1, sizeof *s, err);
     (void)user;
-    if (!s)
-        return MLDF_E_MEMORY;
-    s->compressed = true;
-    mldf_status status = mldfi_arguments_parse(&json, arguments, strlen(arguments), err);
-    if (status == MLDF_OK)
-        status = get_all(&json, s, err);
-    mldfi_json_free(&json);
-    if (status < 0) {
-        free(s);
-        return status;
-    }
     *layout = (mldf_record_layout){AUDIO_RECORD, 8, MLDF_FIELD_SIZE64, true};
-    *state = s;
-    return MLDF_OK;
+    return mldfi_arguments_bind(arguments, sizeof(struct audio_state), get_all, state, err);
 }
 
 static bool is_viewable(const uint8_t *record) {

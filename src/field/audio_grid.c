@@ -42,7 +42,8 @@ static mldf_status whole(const struct json *json, const char *name, uint64_t mos
 }
 
 /* {"bins":80,"dtype":"<f2","hop":160,"layout":"tf","pipeline":"…","rate":16000} */
-static mldf_status parse_spectrogram(const struct json *json, struct grid_state *s, mldf_error *err) {
+static mldf_status parse_spectrogram(const struct json *json, void *state, mldf_error *err) {
+    struct grid_state *s = state;
     uint32_t dtype = mldfi_json_find(json, 0, "dtype"), layout = mldfi_json_find(json, 0, "layout"),
              text = mldfi_json_find(json, 0, "pipeline");
     uint64_t bins = 0, rate = 0, hop = 0;
@@ -66,9 +67,11 @@ static mldf_status parse_spectrogram(const struct json *json, struct grid_state 
 }
 
 /* {"codebooks":8,"rate":[75,1],"vocabulary":1024} */
-static mldf_status parse_tokens(const struct json *json, struct grid_state *s, mldf_error *err) {
+static mldf_status parse_tokens(const struct json *json, void *state, mldf_error *err) {
+    struct grid_state *s = state;
     uint32_t rate = mldfi_json_find(json, 0, "rate");
     uint64_t codebooks = 0;
+    s->tokens = true;
     mldf_status status = whole(json, "vocabulary", (uint64_t)1 << 31, &s->vocabulary, err);
     if (status >= 0 && s->vocabulary == 0)
         status =
@@ -86,35 +89,18 @@ static mldf_status parse_tokens(const struct json *json, struct grid_state *s, m
     return MLDF_OK;
 }
 
-static mldf_status bind(bool tokens, const char *arguments, mldf_record_layout *layout, void **state, mldf_error *err) {
-    struct json json = {0};
-    struct grid_state *s = mldfi_alloc_zero(1, sizeof *s, err);
-    if (!s)
-        return MLDF_E_MEMORY;
-    s->tokens = tokens;
-    mldf_status status = mldfi_arguments_parse(&json, arguments, strlen(arguments), err);
-    if (status >= 0)
-        status = tokens ? parse_tokens(&json, s, err) : parse_spectrogram(&json, s, err);
-    mldfi_json_free(&json);
-    if (status < 0) {
-        free(s);
-        return status;
-    }
-    *layout = (mldf_record_layout){GRID_RECORD, 8, MLDF_FIELD_SIZE64, true};
-    *state = s;
-    return MLDF_OK;
-}
-
 static mldf_status bind_spectrogram(void *user, const char *arguments, mldf_record_layout *layout, void **state,
                                     mldf_error *err) {
     (void)user;
-    return bind(false, arguments, layout, state, err);
+    *layout = (mldf_record_layout){GRID_RECORD, 8, MLDF_FIELD_SIZE64, true};
+    return mldfi_arguments_bind(arguments, sizeof(struct grid_state), parse_spectrogram, state, err);
 }
 
 static mldf_status bind_tokens(void *user, const char *arguments, mldf_record_layout *layout, void **state,
                                mldf_error *err) {
     (void)user;
-    return bind(true, arguments, layout, state, err);
+    *layout = (mldf_record_layout){GRID_RECORD, 8, MLDF_FIELD_SIZE64, true};
+    return mldfi_arguments_bind(arguments, sizeof(struct grid_state), parse_tokens, state, err);
 }
 
 static void unbind(void *user, void *state) {

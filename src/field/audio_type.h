@@ -35,7 +35,7 @@ struct audio_state {
         keep_file; /* not decoded when packing; files go along that cannot be made again from their packets */
 };
 /* rate, channels and mask out of JSON. */
-mldf_status mldfi_audio_arguments(const struct json *json, struct audio_state *s, mldf_error *err);
+mldf_status mldfi_audio_arguments(const struct json *json, void *state, mldf_error *err); /* a struct audio_state */
 
 /* What a record says against the arguments and the payload's size; offsets count from the record's first byte. */
 mldf_status mldfi_audio_check_record(const struct audio_state *s, const mldf_audio_info *info, uint64_t payload_bytes,

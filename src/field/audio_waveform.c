@@ -31,7 +31,8 @@ static mldf_status get_number(const struct json *json, const char *name, uint64_
     return MLDF_OK;
 }
 
-mldf_status mldfi_audio_arguments(const struct json *json, struct audio_state *s, mldf_error *err) {
+mldf_status mldfi_audio_arguments(const struct json *json, void *state, mldf_error *err) {
+    struct audio_state *s = state;
     mldf_status status = get_number(json, "rate", UINT32_MAX, &s->rate, err);
     if (status == MLDF_OK)
         status = get_number(json, "channels", UINT16_MAX, &s->channels, err);
@@ -49,22 +50,9 @@ mldf_status mldfi_audio_arguments(const struct json *json, struct audio_state *s
 
 static mldf_status audio_bind(void *user, const char *arguments, mldf_record_layout *layout, void **state,
                               mldf_error *err) {
-    struct json json = {0};
-    struct audio_state *s = mldfi_alloc_zero(1, sizeof *s, err);
     (void)user;
-    if (!s)
-        return MLDF_E_MEMORY;
-    mldf_status status = mldfi_arguments_parse(&json, arguments, strlen(arguments), err);
-    if (status == MLDF_OK)
-        status = mldfi_audio_arguments(&json, s, err);
-    mldfi_json_free(&json);
-    if (status < 0) {
-        free(s);
-        return status;
-    }
     *layout = (mldf_record_layout){AUDIO_RECORD, 8, MLDF_FIELD_SIZE64, true};
-    *state = s;
-    return MLDF_OK;
+    return mldfi_arguments_bind(arguments, sizeof(struct audio_state), mldfi_audio_arguments, state, err);
 }
 
 void mldfi_audio_unbind(void *user, void *state) {

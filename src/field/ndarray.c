@@ -76,7 +76,8 @@ static mldf_status parse_along(const struct json *json, struct ndarray_state *s,
     return MLDF_OK;
 }
 
-static mldf_status parse_arguments(const struct json *json, struct ndarray_state *s, mldf_error *err) {
+static mldf_status parse_arguments(const struct json *json, void *state, mldf_error *err) {
+    struct ndarray_state *s = state;
     uint64_t dims[MLDF_MAX_DIMS] = {0};
     mldf_status status = parse_dtype(json, &s->dtype, err);
     if (status < 0)
@@ -100,22 +101,13 @@ static mldf_status parse_arguments(const struct json *json, struct ndarray_state
 
 static mldf_status ndarray_bind(void *user, const char *arguments, mldf_record_layout *layout, void **state,
                                 mldf_error *err) {
-    struct json json = {0};
-    struct ndarray_state *s = mldfi_alloc_zero(1, sizeof *s, err);
     (void)user;
-    if (!s)
-        return MLDF_E_MEMORY;
-    mldf_status status = mldfi_arguments_parse(&json, arguments, strlen(arguments), err);
-    if (status == MLDF_OK)
-        status = parse_arguments(&json, s, err);
-    mldfi_json_free(&json);
-    if (status < 0) {
-        free(s);
+    mldf_status status = mldfi_arguments_bind(arguments, sizeof(struct ndarray_state), parse_arguments, state, err);
+    if (status < 0)
         return status;
-    }
+    const struct ndarray_state *s = *state;
     uint32_t record_bytes = RECORD_DIMS + (s->varies ? (4 * s->ndim + 7) / 8 * 8 : 0);
     *layout = (mldf_record_layout){record_bytes, 8, MLDF_FIELD_SIZE64, true};
-    *state = s;
     return MLDF_OK;
 }
 

@@ -40,6 +40,10 @@ mldf_status mldfi_check_data(const mldf_value *value, mldf_error *err);
 /* One JSON object, not too deep; empty text is {}. MLDF_E_SCHEMA otherwise. `json` starts as {0} and is the caller's to
  * free. */
 mldf_status mldfi_arguments_parse(struct json *json, const char *text, size_t bytes, mldf_error *err);
+/* What most types do to bind: *state is new memory of state_bytes zeros that `read` has filled from the arguments. On an error it is freed. */
+typedef mldf_status (*read_arguments_fn)(const struct json *json, void *state, mldf_error *err);
+mldf_status mldfi_arguments_bind(const char *arguments, size_t state_bytes, read_arguments_fn read, void **state,
+                                 mldf_error *err);
 /* MLDF_E_SCHEMA, naming the nearest, when an argument is not in `names`. */
 mldf_status mldfi_arguments_check_names(const struct json *json, const char *const *names, mldf_error *err);
 /* A list of at most MLDF_MAX_DIMS integers from least on; null reads as -1 where it is allowed. */

@@ -19,27 +19,21 @@
 
 static const char *const argument_names[] = {"audio", NULL};
 
-static mldf_status bind(void *user, const char *arguments, mldf_record_layout *layout, void **state, mldf_error *err) {
-    struct json json = {0};
-    struct video_state *s = mldfi_alloc_zero(1, sizeof *s, err);
-    (void)user;
-    if (!s)
-        return MLDF_E_MEMORY;
-    mldf_status status = mldfi_arguments_parse(&json, arguments, strlen(arguments), err);
-    uint32_t audio = status == MLDF_OK ? mldfi_json_find(&json, 0, "audio") : UINT32_MAX;
-    if (audio != UINT32_MAX) {
-        s->silent = json.nodes[audio].kind == MLDFI_JSON_FALSE;
-        if (!s->silent && json.nodes[audio].kind != MLDFI_JSON_TRUE)
-            status = mldfi_fail(err, MLDF_E_SCHEMA, "argument \"audio\" is neither true nor false");
-    }
-    mldfi_json_free(&json);
-    if (status < 0) {
-        free(s);
-        return status;
-    }
-    *layout = (mldf_record_layout){VIDEO_RECORD, 8, MLDF_FIELD_SIZE64, false};
-    *state = s;
+static mldf_status read_arguments(const struct json *json, void *state, mldf_error *err) {
+    struct video_state *s = state;
+    uint32_t audio = mldfi_json_find(json, 0, "audio");
+    if (audio == UINT32_MAX)
+        return MLDF_OK;
+    s->silent = json->nodes[audio].kind == MLDFI_JSON_FALSE;
+    if (!s->silent && json->nodes[audio].kind != MLDFI_JSON_TRUE)
+        return mldfi_fail(err, MLDF_E_SCHEMA, "argument \"audio\" is neither true nor false");
     return MLDF_OK;
+}
+
+static mldf_status bind(void *user, const char *arguments, mldf_record_layout *layout, void **state, mldf_error *err) {
+    (void)user;
+    *layout = (mldf_record_layout){VIDEO_RECORD, 8, MLDF_FIELD_SIZE64, false};
+    return mldfi_arguments_bind(arguments, sizeof(struct video_state), read_arguments, state, err);
 }
 
 static void unbind(void *user, void *state) {

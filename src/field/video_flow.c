@@ -72,23 +72,14 @@ static mldf_status canonical(const struct json *json, mldf_buffer *out, mldf_err
     return status < 0 ? status : mldfi_buffer_printf(out, err, "{\"dtype\":\"%s\"}", code == CODE_I8 ? "|i1" : "<f2");
 }
 
+static mldf_status read_arguments(const struct json *json, void *state, mldf_error *err) {
+    return get_code(json, &((struct flow_state *)state)->code, err);
+}
+
 static mldf_status bind(void *user, const char *arguments, mldf_record_layout *layout, void **state, mldf_error *err) {
-    struct json json = {0};
-    struct flow_state *s = mldfi_alloc_zero(1, sizeof *s, err);
     (void)user;
-    if (!s)
-        return MLDF_E_MEMORY;
-    mldf_status status = mldfi_arguments_parse(&json, arguments, strlen(arguments), err);
-    if (status >= 0)
-        status = get_code(&json, &s->code, err);
-    mldfi_json_free(&json);
-    if (status < 0) {
-        free(s);
-        return status;
-    }
     *layout = (mldf_record_layout){FLOW_RECORD, 8, MLDF_FIELD_SIZE64, false};
-    *state = s;
-    return MLDF_OK;
+    return mldfi_arguments_bind(arguments, sizeof(struct flow_state), read_arguments, state, err);
 }
 
 static void unbind(void *user, void *state) {

@@ -88,7 +88,8 @@ static mldf_status get_encode(const struct json *json, struct video_frames_state
     return status;
 }
 
-static mldf_status read_arguments(const struct json *json, struct video_frames_state *s, mldf_error *err) {
+static mldf_status read_arguments(const struct json *json, void *state, mldf_error *err) {
+    struct video_frames_state *s = state;
     s->channels = 3;
     s->bits = 8;
     mldf_status status = get_flags(json, s, err);
@@ -106,22 +107,9 @@ static mldf_status read_arguments(const struct json *json, struct video_frames_s
 }
 
 static mldf_status bind(void *user, const char *arguments, mldf_record_layout *layout, void **state, mldf_error *err) {
-    struct json json = {0};
-    struct video_frames_state *s = mldfi_alloc_zero(1, sizeof *s, err);
     (void)user;
-    if (!s)
-        return MLDF_E_MEMORY;
-    mldf_status status = mldfi_arguments_parse(&json, arguments, strlen(arguments), err);
-    if (status == MLDF_OK)
-        status = read_arguments(&json, s, err);
-    mldfi_json_free(&json);
-    if (status < 0) {
-        free(s);
-        return status;
-    }
     *layout = (mldf_record_layout){FRAMES_RECORD, 8, MLDF_FIELD_SIZE64, false};
-    *state = s;
-    return MLDF_OK;
+    return mldfi_arguments_bind(arguments, sizeof(struct video_frames_state), read_arguments, state, err);
 }
 
 static void unbind(void *user, void *state) {

@@ -8,6 +8,7 @@
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/options.h"
 
 struct opened {
     struct edge edge;
@@ -40,19 +41,22 @@ mldf_status mldf_video_info_of(const mldf_schema *schema, size_t field, const ml
     struct opened o;
     if (!out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_video_info_of: out is NULL");
-    mldf_status status = open_value(schema, field, value, true, &o, err);
+    mldf_status status = mldfi_check_result("mldf_video_info", out, err);
+    if (status >= 0)
+        status = open_value(schema, field, value, true, &o, err);
     if (status < 0)
         return status;
-    *out =
-        (mldf_video_info){.frames = o.info.times.count,
-                          .width = o.info.width,
-                          .height = o.info.height,
-                          .channels = o.info.channels,
-                          .bits = o.info.bits,
-                          .tick_num = (uint32_t)o.info.times.tick.num,
-                          .tick_den = (uint32_t)o.info.times.tick.den,
-                          .pts = o.info.times.pts != NULL,
-                          .frame_bytes = (uint64_t)o.info.width * o.info.height * o.info.channels * (o.info.bits / 8)};
+    const mldf_video_info info = {.frames = o.info.times.count,
+                                  .width = o.info.width,
+                                  .height = o.info.height,
+                                  .channels = o.info.channels,
+                                  .bits = o.info.bits,
+                                  .tick_num = (uint32_t)o.info.times.tick.num,
+                                  .tick_den = (uint32_t)o.info.times.tick.den,
+                                  .pts = o.info.times.pts != NULL,
+                                  .frame_bytes =
+                                      (uint64_t)o.info.width * o.info.height * o.info.channels * (o.info.bits / 8)};
+    mldfi_give_result(out, &info, sizeof info);
     return MLDF_OK;
 }
 

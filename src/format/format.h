@@ -47,6 +47,7 @@ enum {
     FORMAT_FLAG_COMPRESSED = 2,
     FORMAT_FLAG_CHECKSUMMED = 4,
     FORMAT_FLAG_ENCRYPTED = 8,
+    FORMAT_FLAG_SEALED = 16, /* the tables are encrypted too: envelope.c */
     FORMAT_FLAG_REFUSE = 0xfff0
 };
 
@@ -207,5 +208,26 @@ bool mldfi_place_sample(struct placement *payloads, size_t count, uint64_t page_
 static inline bool mldfi_wants_large_pages(uint64_t data_bytes, uint64_t payloads) {
     return data_bytes > FORMAT_AUTO_HOLD || payloads > FORMAT_AUTO_PAYLOADS;
 }
+
+/* ---- envelope.c -------------------------------------------------------------------------------------------------------------- */
+
+/* The record that ends a file with FORMAT_FLAG_SEALED. The tail [tail_ptr, tail_ptr + tail_bytes) and then the prefix, the first prefix_bytes of
+ * the file, are one run of encrypted bytes from tail_ptr on, in pieces; a tag for each piece follows. */
+enum {
+    FORMAT_ENVELOPE_BYTES = 232,
+    FORMAT_ENVELOPE_SECTION = 56,
+    FORMAT_ENVELOPE_PIECE = 1 << 20,
+    FORMAT_ENVELOPE_TAG = 16
+};
+struct envelope {
+    uint64_t tail_ptr, tail_bytes, prefix_bytes;
+    uint8_t nonce[24];
+    uint8_t section[160]; /* section 9, with a zero mac */
+};
+uint64_t mldfi_envelope_tags(const struct envelope *envelope); /* bytes of all tags */
+void mldfi_envelope_encode(const struct envelope *envelope, uint8_t out[FORMAT_ENVELOPE_BYTES]);
+/* at: the envelope's byte in the file, which it ends. */
+mldf_status mldfi_envelope_decode(const uint8_t in[FORMAT_ENVELOPE_BYTES], uint64_t at, struct envelope *out,
+                                  mldf_error *err);
 
 #endif

@@ -254,20 +254,43 @@ void mldfi_file_unlock(const struct os_file *file) {
     (void)flock(file->fd, LOCK_UN);
 }
 
-mldf_status mldfi_map_open(struct os_map *map, const struct os_file *file, uint64_t bytes, mldf_error *err) {
-    map->data = NULL;
-    map->bytes = 0;
+static mldf_status map_bytes(struct os_map *map, const char *path, int fd, uint64_t bytes, int protection, int flags,
+                             void **out, mldf_error *err) {
+    *map = (struct os_map){NULL, 0};
+    *out = NULL;
     if (bytes == 0)
         return MLDF_OK;
     if (bytes > PTRDIFF_MAX)
-        return mldfi_fail_file(err, MLDF_E_LIMIT, file->path, "%llu bytes do not fit into the address space",
+        return mldfi_fail_file(err, MLDF_E_LIMIT, path, "%llu bytes do not fit into the address space",
                                (unsigned long long)bytes);
-    void *data = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, file->fd, 0);
+    void *data = mmap(NULL, (size_t)bytes, protection, flags, fd, 0);
     if (data == MAP_FAILED)
-        return mldfi_fail_file_errno(err, errno, file->path, "cannot be mapped into memory");
-    map->data = data;
-    map->bytes = bytes;
+        return mldfi_fail_file_errno(err, errno, path, "cannot be mapped into memory");
+    *map = (struct os_map){data, bytes};
+    *out = data;
     return MLDF_OK;
+}
+
+mldf_status mldfi_map_open(struct os_map *map, const struct os_file *file, uint64_t bytes, mldf_error *err) {
+    void *data;
+    return map_bytes(map, file->path, file->fd, bytes, PROT_READ, MAP_SHARED, &data, err);
+}
+
+mldf_status mldfi_map_private(struct os_map *map, const struct os_file *file, uint64_t size, uint8_t **bytes,
+                              mldf_error *err) {
+    void *data;
+    mldf_status status = map_bytes(map, file->path, file->fd, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, &data, err);
+    *bytes = data;
+    return status;
+}
+
+mldf_status mldfi_map_copy(struct os_map *map, const void *from, uint64_t size, uint8_t **bytes, mldf_error *err) {
+    void *data;
+    mldf_status status = map_bytes(map, "", -1, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, &data, err);
+    if (status >= 0 && size)
+        memcpy(data, from, (size_t)size);
+    *bytes = data;
+    return status;
 }
 
 void mldfi_map_close(struct os_map *map) {

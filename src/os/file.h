@@ -72,6 +72,10 @@ struct os_map {
     uint64_t bytes;
 };
 mldf_status mldfi_map_open(struct os_map *map, const struct os_file *file, uint64_t bytes, mldf_error *err);
+/* A view of one's own, of a file or of memory, that can be written to: *bytes is map->data. The file does not change. */
+mldf_status mldfi_map_private(struct os_map *map, const struct os_file *file, uint64_t size, uint8_t **bytes,
+                              mldf_error *err);
+mldf_status mldfi_map_copy(struct os_map *map, const void *data, uint64_t size, uint8_t **bytes, mldf_error *err);
 void mldfi_map_close(struct os_map *map);
 
 /* CPUs this process may use: affinity and the cgroup's cpu.max (v2) or cfs quota (v1), at least 1. */

@@ -13,6 +13,7 @@
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/options.h"
 
 enum { OWN_MAX_SOURCE = 1 << 20, OWN_MAX_OPERATIONS = 4096 };
 
@@ -241,9 +242,6 @@ static bool is_name(const char *name) {
 
 static mldf_status check(const mldf_context *context, const mldf_operation *o, mldf_error *err) {
     const struct own_list *list = context->operations;
-    if (o->struct_bytes < sizeof *o)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_operation: struct_bytes is %zu; start from MLDF_OPERATION_INIT",
-                          o->struct_bytes);
     if (!is_name(o->name))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "mldf_operation: the name \"%.80s\" is not 1 to %d of a-z 0-9 _, no digit first",
@@ -290,11 +288,15 @@ static struct own_operation *make_own(const mldf_context *context, const mldf_op
     return own;
 }
 
-mldf_status mldf_context_register_operation(mldf_context *context, const mldf_operation *operation, mldf_error *err) {
-    if (!context || !operation)
+mldf_status mldf_context_register_operation(mldf_context *context, const mldf_operation *given, mldf_error *err) {
+    mldf_operation taken = MLDF_OPERATION_INIT;
+    const mldf_operation *operation = &taken;
+    if (!context || !given)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_context_register_operation: %s is NULL",
                           context ? "operation" : "context");
-    mldf_status status = check(context, operation, err);
+    mldf_status status = mldfi_take_options(&taken, sizeof taken, "mldf_operation", given, err);
+    if (status >= 0)
+        status = check(context, operation, err);
     if (status < 0)
         return status;
     if (!context->operations) {

@@ -55,10 +55,10 @@ void mldfi_reader_info(const mldf_reader *reader, mldf_file_info *out) {
     *out = (mldf_file_info){
         .version_major = header->version_major,
         .version_minor = header->version_minor,
-        .flags = header->flags,
+        .flags = header->flags | (reader->sealed_bytes ? FORMAT_FLAG_SEALED : 0),
         .num_samples = header->num_samples,
         .page_size = header->page_size,
-        .file_bytes = reader->end,
+        .file_bytes = reader->sealed_bytes ? reader->sealed_bytes : reader->end,
         .ignored_bytes = reader->physical_bytes - reader->end,
         .descriptor_ptr = header->field_desc_ptr,
         .metadata_ptr = header->metadata_ptr,

@@ -53,7 +53,9 @@ static mldf_status open_source(struct opening *opening, const struct salvage *sa
         if (status >= 0)
             status = salvage->bare ? mldfi_open_bare(opening) : read_structure(opening);
     } else {
-        status = mldfi_open_prefix(opening);
+        status = mldfi_open_envelope(opening);
+        if (status >= 0)
+            status = mldfi_open_prefix(opening);
         if (status >= 0)
             status = mldfi_open_choose(opening);
         if (status >= 0)
@@ -73,6 +75,8 @@ static bool changed_meanwhile(const struct opening *opening, mldf_status status)
     const mldf_reader *reader = opening->reader;
     uint8_t now[FORMAT_HEADER_BYTES];
     uint64_t size;
+    if (reader->sealed_bytes) /* a private view; every piece of it has authenticated */
+        return false;
     if (mldfi_file_size(&reader->file, &size, NULL) < 0)
         return false;
     if (opening->front_read && (size < FORMAT_PREFIX_BYTES ||

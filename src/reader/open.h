@@ -38,6 +38,8 @@ static inline uint64_t mldfi_descriptor_at(const mldf_reader *reader, size_t ind
     return reader->header.field_desc_ptr + (uint64_t)index * FORMAT_DESCRIPTOR_BYTES;
 }
 
+mldf_status
+mldfi_open_envelope(struct opening *opening); /* S1-S5: a file with encrypted tables becomes a view of what is in it */
 mldf_status mldfi_open_prefix(struct opening *opening);      /* O1-O5: the front header into opening->front */
 mldf_status mldfi_open_choose(struct opening *opening);      /* O6-O13 */
 mldf_status mldfi_open_check(struct opening *opening);       /* O14-O17 */

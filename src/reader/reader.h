@@ -48,8 +48,10 @@ struct mldf_reader {
 
     struct header header;    /* the state: from the front or from the footer */
     uint64_t physical_bytes; /* of the file */
-    uint64_t end;            /* logical end: nothing beyond it is reached */
-    uint64_t footer_ptr;     /* 0: a 1.0 file */
+    uint64_t
+        sealed_bytes; /* of the file, if its tables are encrypted too: physical_bytes is then that of what is in it; else 0 */
+    uint64_t end;        /* logical end: nothing beyond it is reached */
+    uint64_t footer_ptr; /* 0: a 1.0 file */
     uint32_t generation;
     bool header_recovered, draft;
     struct foreign foreign;

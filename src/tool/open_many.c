@@ -158,6 +158,7 @@ static mldf_status look_at(struct sources *s, size_t i, mldf_error *err) {
     mldfi_reader_info(reader, &info);
     s->encrypted =
         s->encrypted || (strcmp(mldf_reader_format(reader), "mldf") == 0 && (info.flags & FORMAT_FLAG_ENCRYPTED));
+    s->sealed = s->sealed || reader->sealed_bytes;
     s->samples += mldf_reader_sample_count(reader);
     s->keys = s->keys && mldf_reader_has_keys(reader);
     if (i == 0) {

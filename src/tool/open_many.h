@@ -22,6 +22,7 @@ struct sources {
     uint64_t samples;
     bool keys;      /* every one has them */
     bool encrypted; /* one of them is */
+    bool sealed;    /* one of them with its tables */
     mldf_buffer card;
     bool has_card;      /* of the first */
     struct icc_set icc; /* the colour profiles of all cards, where images have theirs there */

@@ -23,6 +23,7 @@ struct repair {
     mldf_repair_result *result;
     struct os_file file;
     uint64_t size;
+    bool sealed; /* nothing can be seen without the key */
 };
 
 /* ---- Looking around --------------------------------------------------------------------------------------------------- */
@@ -264,6 +265,8 @@ static mldf_status look_at_the_rest(struct repair *repair, mldf_error *err) {
     char *action = repair->result->action;
     options.context = repair->options->context;
     options.threads = repair->options->threads;
+    if (repair->sealed)
+        options.secret = repair->options->secret;
     options.problem = repair->options->lost;
     options.problem_user = repair->options->lost_user;
     options.progress = repair->options->progress;
@@ -287,6 +290,11 @@ static mldf_status repair_open_file(struct repair *repair, mldf_error *err) {
     bool done = false;
     options.secret = (mldf_secret){0};
     mldf_status first = mldfi_reader_open_native(repair->path, &options, &reader, &why), status = first;
+    if (first == MLDF_E_KEY_MISSING) { /* its tables are encrypted too */
+        options.secret = repair->options->secret;
+        repair->sealed = true;
+        status = first = mldfi_reader_open_native(repair->path, &options, &reader, &why);
+    }
     if (first < 0 && first > MLDF_E_MAGIC && first != MLDF_E_LIMIT) {
         if (err)
             *err = why;

@@ -193,7 +193,12 @@ static mldf_status open_file(struct verify *verify, const char *path, mldf_reade
     if (status != MLDF_E_TAMPERED)
         return MLDF_END;
     options.secret = (mldf_secret){0};
-    return mldf_reader_open(path, &options, out, err);
+    status = mldf_reader_open(path, &options, out, &problem);
+    if (status == MLDF_E_KEY_MISSING) /* its tables are encrypted too: nothing more can be seen */
+        return MLDF_END;
+    if (status < 0 && err)
+        *err = problem;
+    return status;
 }
 
 mldf_status mldfi_verify_reader(struct verify *verify, const mldf_reader *reader, mldf_error *err) {

@@ -227,6 +227,11 @@ static mldf_status check_appendable(const mldf_reader *reader, mldf_error *err) 
     if (reader->header.version_minor > 1)
         return mldfi_fail(err, MLDF_E_STATE, "format 1.%u is newer than this version, which appends to 1.1 only",
                           reader->header.version_minor);
+    if (reader->sealed_bytes)
+        return mldfi_fail(
+            err, MLDF_E_STATE,
+            "a file whose tables are encrypted (encrypt_all) cannot be changed in place; write a new one with "
+            "mldf merge or mldf repack");
     if (reader->generation == UINT32_MAX)
         return mldfi_fail(err, MLDF_E_LIMIT,
                           "the file was appended to 2^32 - 1 times; rewrite it with mldf repack first");

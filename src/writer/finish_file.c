@@ -415,6 +415,8 @@ mldf_status mldfi_finish_file(mldf_writer *writer, uint64_t *file_bytes, mldf_er
         st = write_sections(&end, err);
     if (st >= 0)
         st = write_end(&end, file_bytes, err);
+    if (st >= 0 && writer->options.encrypt_all)
+        st = mldfi_seal_file(writer, &end.header, file_bytes, err);
     if (end.out.mac) {
         uint8_t unused[MLDFI_CRYPT_MAC_BYTES];
         mldfi_crypt_mac_end(end.out.mac, unused);

@@ -40,6 +40,7 @@ mldf_status mldfi_meter_begin(struct size_meter *m, const mldf_schema *schema, c
     m->automatic = options->page_size == 0;
     m->checksums = !options->no_checksums;
     m->encrypted = options->secret.key || options->secret.passphrase;
+    m->sealed = options->encrypt_all;
     m->now.small = begin_layout(m, m->automatic ? FORMAT_AUTO_SMALL_PAGE : options->page_size);
     m->now.large = begin_layout(m, FORMAT_AUTO_PAGE);
     m->placements = mldfi_alloc_zero(schema->payload_count + 1, sizeof *m->placements, err);
@@ -165,5 +166,10 @@ static uint64_t size_of(const struct size_meter *m, const struct meter_state *s)
     mldfi_end_tables(&counts, &end);
     uint64_t directory = mldfi_end_sections(&counts, &end, end.next, count_section, &sections);
     uint64_t entries = FORMAT_DIRECTORY_HEAD_BYTES + FORMAT_DIRECTORY_ENTRY_BYTES * sections;
-    return mldfi_end_footer(directory, entries) + FORMAT_FOOTER_BYTES;
+    uint64_t bytes = mldfi_end_footer(directory, entries) + FORMAT_FOOTER_BYTES;
+    if (!m->sealed)
+        return bytes;
+    struct envelope envelope = {.tail_bytes = bytes - end.metadata_ptr,
+                                .prefix_bytes = FORMAT_DESCRIPTOR_OFFSET + counts.descriptor_bytes};
+    return mldfi_align_up(bytes + envelope.prefix_bytes + mldfi_envelope_tags(&envelope), 8) + FORMAT_ENVELOPE_BYTES;
 }

@@ -21,7 +21,7 @@ struct meter_state {
 
 struct size_meter {
     const mldf_schema *schema;
-    bool automatic, checksums, encrypted;
+    bool automatic, checksums, encrypted, sealed;
     uint64_t card_bytes, long_argument_bytes;
     struct meter_state now, next; /* next: with the sample that was tried last */
     struct placement *placements, *placed;

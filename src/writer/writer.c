@@ -118,7 +118,16 @@ static mldf_status begin_new(mldf_writer *writer, const mldf_schema *schema, con
         st = mldfi_along_check_schema(writer->schema, err);
     if (st >= 0 && options->card)
         st = mldfi_writer_set_card(writer, options->card, options->card_bytes, err);
-    if (st >= 0 && (options->secret.key || options->secret.passphrase))
+    bool secret = options->secret.key || options->secret.passphrase;
+    if (st >= 0 && options->encrypt_all && !secret)
+        st = mldfi_fail(err, MLDF_E_ARGUMENT, "encrypt_all needs a key or a passphrase");
+    if (st >= 0 && options->encrypt_all && writer->stream_fd >= 0)
+        st = mldfi_fail(err, MLDF_E_ARGUMENT,
+                        "encrypt_all needs a file: its tables are encrypted after they are written");
+    if (st >= 0 && options->encrypt_all && options->resume)
+        st = mldfi_fail(err, MLDF_E_ARGUMENT,
+                        "encrypt_all and resume exclude each other: checkpoints are not encrypted");
+    if (st >= 0 && secret)
         st = mldfi_crypt_new(&writer->crypt, &options->secret, err);
     for (size_t f = 0; st >= 0 && f < writer->schema->field_count; f++) /* the schema may be that of another file */
         writer->schema->fields[f].chunked = writer->crypt && mldfi_field_seals_chunks(&writer->schema->fields[f]);

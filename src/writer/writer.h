@@ -242,6 +242,8 @@ mldf_status mldfi_place_end(struct worker *worker, mldf_error *err);
 /* emit.c */
 mldf_status mldfi_sink_write(mldf_writer *writer, uint64_t offset, const void *data, size_t bytes, mldf_error *err);
 mldf_status mldfi_emit_job(struct worker *worker, struct job *job, mldf_error *err);
+/* seal.c: encrypts tables and prefix of the finished file, which has this header and *file_bytes, and ends it with an envelope. */
+mldf_status mldfi_seal_file(mldf_writer *writer, const struct header *header, uint64_t *file_bytes, mldf_error *err);
 /* Bytes of one payload as they go to the file (encrypted where asked for), with their checksum set. */
 mldf_status mldfi_emit_prepare(struct worker *worker, struct job *job, struct job_payload *payload, uint64_t sample,
                                uint16_t field, const uint8_t **data, mldf_error *err);

@@ -333,7 +333,8 @@ static void check_source_kinds(const struct valid *v, const char *path) {
         CHECK_OK(mldf_reader_open(path, &options, &r, &err), &err);
         if (!r)
             continue;
-        CHECK_EQ_INT(!(i & 1), mldf_reader_is_mapped(r));
+        /* Encrypted tables are decrypted in a view of the file. */
+        CHECK_EQ_INT(!(i & 1) || strstr(path, "encrypted_all"), mldf_reader_is_mapped(r));
         check_file(v, r);
         mldf_reader_close(r);
     }

@@ -615,7 +615,7 @@ def test_arguments_that_are_no_text_and_no_number_are_named(tmp_path):
         "where=0: text is needed": lambda: mldf.select(path, out, where=0),
         "list of numbers or text is needed, not type": lambda: mldf.Resize(int),
         "fields=0: text is needed": lambda: mldf.select(path, out, fields=[0]),
-        "fields: None is no name": lambda: mldf.select(path, out, fields=["label", None]),
+        "fields: None is not a name": lambda: mldf.select(path, out, fields=["label", None]),
         "fields=3: a list of names": lambda: mldf.extract(path, out, fields=3),
         "compress=3: text is needed": lambda: mldf.select(path, out, compress=[3]),
         "compress=b'label'|compress=108": lambda: mldf.select(path, out, compress=b"label"),

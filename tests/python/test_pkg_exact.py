@@ -327,7 +327,7 @@ def test_names_of_fields_in_any_iterable(tmp_path):
         for take in (mldf.open, mldf.Loader):
             with pytest.raises(mldf.errors.WrongTypeError, match="fields=3: a list of names"):
                 take(files, fields=3)
-            with pytest.raises(mldf.errors.WrongTypeError, match="fields: 3 is no name"):
+            with pytest.raises(mldf.errors.WrongTypeError, match="fields: 3 is not a name"):
                 take(files, fields=["label", 3])
             with pytest.raises(mldf.errors.ArgumentError, match=r"fields='label': .* \['label'\]"):
                 take(files, fields="label")

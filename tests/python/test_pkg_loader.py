@@ -552,7 +552,7 @@ def test_numbers_are_whole_and_of_any_kind(path):
         (T, "isa=3: text", {"isa": 3}),
         (T, "compiler=3: text", {"compiler": 3}),
         (T, "cache_dir=3", {"cache_dir": 3}),
-        (T, "fields: 3 is no name", {"fields": ["label", 3]}),
+        (T, "fields: 3 is not a name", {"fields": ["label", 3]}),
         (T, "transform=3", {"transform": 3}),
         (T, "weights: a number for each sample", {"weights": "heavy"}),
         (A, "samples_per_epoch=0", {"samples_per_epoch": 0, "weights": np.ones(COUNT)}),

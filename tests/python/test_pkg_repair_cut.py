@@ -1,4 +1,4 @@
-"""repair of files that were cut before their rows: values that show where they end are saved, and no others."""
+"""repair of files that were cut before their rows: values that show where they end are saved, and nothing else."""
 
 import io
 

@@ -272,7 +272,7 @@ def test_fields_as_people_write_them(tmp_path):
     assert tuple(mldf.open(tmp_path / "p.mldf")[0]) == (1, 0.5, True, "x", b"y")
     assert mldf.schema_json([("a", mldf.Int()), ("b", "text")]) == mldf.schema_json({"a": mldf.Int(), "b": "text"})
     for fields, words in (
-        ({"a": mldf.Int("zz")}, "'zz' is no dtype"),
+        ({"a": mldf.Int("zz")}, "'zz' is not a dtype"),
         ({"a": mldf.NDArray("f4", None)}, "shape=None"),
         ({"a": mldf.NDArray("f4", (2.5,))}, "tuple of integers"),
         ({"a": mldf.Struct({"names": ["a", "b"], "formats": ["u1", "f8"], "offsets": [8, 0]})}, "Struct"),

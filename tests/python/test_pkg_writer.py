@@ -407,3 +407,31 @@ def test_write_can_be_cancelled(tmp_path):
             tmp_path / "a.mldf", ((i,) for i in range(10**9)), {"x": "int"}, progress=lambda p: p.samples_done < 100
         )
     assert pkg.listing(tmp_path) == []
+
+
+def test_encrypt_all_hides_tables_and_gives_the_same_dataset(tmp_path):
+    if "sodium" not in mldf.features:
+        pytest.skip("built without libsodium")
+    path, key = tmp_path / "all.mldf", bytes(range(32))
+    with mldf.Writer(path, {"label": "int", "caption": "text"}, card={"title": "x"}, key=key, encrypt_all=True) as w:
+        for i in range(3000):
+            w.append({"label": 7_000_000 + i, "caption": f"caption {i}"}, key=f"name-{i}")
+    data = path.read_bytes()
+    assert b"label" not in data and b"name-17" not in data and (7_000_017).to_bytes(8, "little") not in data
+    with pytest.raises(mldf.errors.KeyMissingError, match="encrypted with all its tables"):
+        mldf.open(path)
+    with mldf.open(path, key=key) as ds:
+        assert ds[17].label == 7_000_017 and ds[17].caption == "caption 17" and ds.keys[17] == "name-17"
+        assert ds.card == {"title": "x"}
+        loader = mldf.Loader(ds, batch_size=512, pipelines="label: cast(i64)")
+        assert sum(int(batch.label.sum()) for batch in loader) == sum(range(7_000_000, 7_003_000))
+        mldf.write(tmp_path / "copy.mldf", ds)
+        mldf.write(tmp_path / "clear.mldf", ds, decrypt=True)
+    with pytest.raises(mldf.errors.KeyMissingError):
+        mldf.open(tmp_path / "copy.mldf")
+    mldf.repack(path, tmp_path / "again.mldf", key=key)
+    with pytest.raises(mldf.errors.KeyMissingError, match="encrypted with all its tables"):
+        mldf.info(tmp_path / "again.mldf")
+    assert mldf.diff(tmp_path / "clear.mldf", path, key=key).equal
+    with pytest.raises(mldf.Error, match="encrypt_all needs a key or a passphrase"):
+        mldf.Writer(tmp_path / "x.mldf", {"a": "int"}, encrypt_all=True)

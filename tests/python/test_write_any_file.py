@@ -26,7 +26,9 @@ sys.path.insert(0, str(ROOT / "docs" / "spec"))
 import reference_fast_jpeg as fast_jpeg  # noqa: E402
 import reference_reader as reader  # noqa: E402
 
-CASES = {Path(c["file"]).stem: c | {"path": VALID / c["file"]} for c in json.loads((VALID / "manifest.json").read_text())}
+# Files whose tables are encrypted are not changed in place: tests/cli/cases/encrypt_all.sh.
+CASES = {Path(c["file"]).stem: c | {"path": VALID / c["file"]} for c in json.loads((VALID / "manifest.json").read_text())
+         if not c["file"].startswith("encrypted_all")}
 DRAFTS = {f"draft/{p.stem}": {"path": p, "key": None, "passphrase": None}
           for p in sorted((ROOT / "tests" / "golden" / "draft").glob("*.mldf"))}
 CASES |= DRAFTS

@@ -140,6 +140,12 @@ static void names_and_structs_are_checked(void) {
                  &err);
     mldf_operation small = {.struct_bytes = 8, .name = "small", .run = add_run};
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_context_register_operation(context, &small, &err), &err);
+    /* Of a program that was compiled before `source` was appended: what lies behind its struct is not looked at. */
+    mldf_operation shorter = {.struct_bytes = offsetof(mldf_operation, source),
+                              .name = "shorter",
+                              .run = add_run,
+                              .source = "not a part of it"};
+    CHECK_OK(mldf_context_register_operation(context, &shorter, &err), &err);
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_context_register_operation(NULL, &small, &err), &err);
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_context_register_operation(context, NULL, &err), &err);
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_context_set_compiler(NULL, NULL, NULL, &err), &err);
