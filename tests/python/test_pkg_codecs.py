@@ -207,7 +207,7 @@ def test_a_damaged_packet_is_an_error_that_names_it_or_a_substitute(flacs, tmp_p
 
 
 def test_one_decoder_serves_files_of_a_kind(tmp_path):
-    """Short files first, with other titles: STREAMINFO and comments differ, the numbers are those of each file alone."""
+    """Short files first, with other titles: STREAMINFO and comments differ; numbers are those of each file alone."""
     for ending, options in (("flac", ("-T", "TITLE=")), ("ogg", ("-t", ""))):
         folder = tmp_path / ending
         folder.mkdir()
