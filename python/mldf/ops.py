@@ -523,6 +523,8 @@ class DecodeVideo(Operation):
     exact     never decode JPEG frames at 1/2, 1/4 or 1/8 of their size before a resize
     channels  1 gray, 3 RGB, 4 RGB + alpha; 0: as stored
     bits      8 or 16; 0: as stored
+    matrix    the colours of a compressed video that does not say which: BT.601, BT.709, or auto, which is BT.709
+              from 720 lines on (bt601, auto, bt709)
     """
 
     name: ClassVar[str] = "decode_video"
@@ -530,10 +532,11 @@ class DecodeVideo(Operation):
         ("exact", "bool", False),
         ("channels", "int", 0),
         ("bits", "int", 0),
+        ("matrix", "choice", "bt601"),
     )
 
-    def __init__(self, exact: bool = False, channels: int = 0, bits: int = 0) -> None:
-        super().__init__(exact, channels, bits)
+    def __init__(self, exact: bool = False, channels: int = 0, bits: int = 0, matrix: str = "bt601") -> None:
+        super().__init__(exact, channels, bits, matrix)
 
 
 class Delta(Operation):

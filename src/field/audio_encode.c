@@ -42,18 +42,23 @@ static mldf_status check_fixed(const struct audio_state *s, const mldf_audio_inf
 }
 
 static mldf_status from_wav(const mldf_value *value, mldf_buffer *scratch, struct made *out, mldf_error *err) {
-    mldf_wav wav;
-    mldf_status status = mldfi_audio_parse(value->data, (size_t)value->bytes, &wav, err);
+    struct pcm_file file;
+    const mldf_wav *wav = &file.wav;
+    mldf_status status = mldfi_audio_parse(value->data, (size_t)value->bytes, &file, err);
     if (status < 0)
         return status;
-    *out = (struct made){wav.info, (const uint8_t *)value->data + wav.data_offset, wav.data_bytes};
-    unsigned bytes = wav.info.bits / 8;
-    if (!wav.big_endian || bytes == 1)
+    *out = (struct made){wav->info, (const uint8_t *)value->data + wav->data_offset, wav->data_bytes};
+    unsigned bytes = wav->info.bits / 8;
+    if (!file.signed_bytes && (!wav->big_endian || bytes == 1))
         return MLDF_OK;
-    status = mldfi_buffer_resize(scratch, (size_t)wav.data_bytes, err);
+    status = mldfi_buffer_resize(scratch, (size_t)wav->data_bytes, err);
     if (status < 0)
         return status;
-    mldfi_pcm_swap(bytes, out->payload, (size_t)(wav.data_bytes / bytes), scratch->data);
+    if (file.signed_bytes)
+        for (uint64_t i = 0; i < wav->data_bytes; i++)
+            scratch->data[i] = ((const uint8_t *)out->payload)[i] ^ 0x80;
+    else
+        mldfi_pcm_swap(bytes, out->payload, (size_t)(wav->data_bytes / bytes), scratch->data);
     out->payload = scratch->data;
     return MLDF_OK;
 }

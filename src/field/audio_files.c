@@ -8,7 +8,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-/* Wave64 and RF64 are read; export writes RIFF, and RF64 where 4 GiB are not enough, under the name of both. Files of packets go into fields of
+/* Wave64, RF64, AIFF, CAF and NIST SPHERE are read; export writes RIFF, and RF64 where 4 GiB are not enough, under the name of both. Files of packets go into fields of
  * AUDIO_COMPRESSED. */
 static const struct file_ending endings[] = {
     {"wav", "wav", ARCHIVE_READ, NULL},
@@ -22,22 +22,24 @@ static const struct file_ending endings[] = {
     {"opus", "opus", ARCHIVE_READ, &mldfi_type_audio_compressed},
     {"m4a", "m4a", ARCHIVE_READ, &mldfi_type_audio_compressed},
     {"aac", "aac", ARCHIVE_READ, &mldfi_type_audio_compressed},
-    /* Audio that no build takes apart yet: a folder of it is refused for what it is. */
-    {"aif", NULL, ARCHIVE_BYTES, NULL},
-    {"aiff", NULL, ARCHIVE_BYTES, NULL},
+    {"aif", NULL, ARCHIVE_READ, NULL},
+    {"aiff", NULL, ARCHIVE_READ, NULL},
+    {"aifc", NULL, ARCHIVE_READ, NULL},
+    {"caf", NULL, ARCHIVE_READ, NULL},
+    {"sph", NULL, ARCHIVE_READ, NULL},
     {NULL, NULL, ARCHIVE_BYTES, NULL},
 };
 
-mldf_status mldfi_audio_parse(const void *data, size_t bytes, mldf_wav *out, mldf_error *err) {
-    mldf_status status = mldf_wav_parse(data, bytes, out, err);
-    if (status == MLDF_OK && out->missing_bytes)
+mldf_status mldfi_audio_parse(const void *data, size_t bytes, struct pcm_file *out, mldf_error *err) {
+    mldf_status status = mldfi_pcm_file_parse(data, bytes, out, err);
+    if (status == MLDF_OK && out->wav.missing_bytes)
         status = mldfi_fail_at(err, MLDF_E_TRUNCATED, bytes,
-                               "the WAV file is cut short: its header announces %" PRIu64
+                               "the %s file is cut short: its header announces %" PRIu64
                                " bytes of samples more than it has",
-                               out->missing_bytes);
+                               out->name, out->wav.missing_bytes);
     if (status < 0 && err && err->offset != MLDF_NONE) {
         mldfi_error_prefix(err, "byte %" PRIu64, err->offset);
-        err->offset = MLDF_NONE; /* of the WAV file, not of ours */
+        err->offset = MLDF_NONE; /* of that file, not of ours */
     }
     return status;
 }
@@ -74,16 +76,16 @@ static void warn_wav(const mldf_wav *wav, file_warning_fn warn, void *user) {
 /* What a file of packets is, its encoder finds when it takes it apart. */
 static mldf_status audio_look(const char *name, const void *data, size_t bytes, file_warning_fn warn, void *user,
                               mldf_error *err) {
-    mldf_wav wav;
+    struct pcm_file file;
     if (bytes == 0)
         return mldfi_fail(err, MLDF_E_TRUNCATED, "the file is empty");
     const struct audio_container *container = mldfi_audio_container(data, bytes);
-    mldf_status status = container ? MLDF_OK : mldfi_audio_parse(data, bytes, &wav, err);
+    mldf_status status = container ? MLDF_OK : mldfi_audio_parse(data, bytes, &file, err);
     if (status < 0 || !warn)
         return status;
-    warn_name(name, container ? container->name : "WAV", container != NULL, warn, user);
+    warn_name(name, container ? container->name : file.name, container != NULL, warn, user);
     if (!container)
-        warn_wav(&wav, warn, user);
+        warn_wav(&file.wav, warn, user);
     return MLDF_OK;
 }
 

@@ -3,6 +3,7 @@
 #ifndef MLDF_FIELD_AUDIO_TYPE_H
 #define MLDF_FIELD_AUDIO_TYPE_H
 
+#include "codec/pcm_file.h"
 #include "field/audio_packets.h"
 #include "field/type.h"
 #include "mldf/audio.h"
@@ -62,8 +63,8 @@ mldf_status mldfi_audio_edge(const struct schema_field *field, const struct valu
 
 void mldfi_audio_record_info(const uint8_t *record, mldf_audio_info *out);
 
-/* Reads the header of a WAV file of which nothing may be missing. Errors name the byte of the file in their message. */
-mldf_status mldfi_audio_parse(const void *data, size_t bytes, mldf_wav *out, mldf_error *err);
+/* Reads the header of a file of plain samples (WAV, AIFF, CAF, SPHERE) of which nothing may be missing. Errors name the byte of the file in their message. */
+mldf_status mldfi_audio_parse(const void *data, size_t bytes, struct pcm_file *out, mldf_error *err);
 
 /* audio_files.c: the traits of field.h about files. */
 extern const struct field_files mldfi_audio_files;

@@ -113,15 +113,15 @@ struct delivery {
 };
 
 /* What the frame says, else what its container says, else what is usual. */
-static mldf_status planes_of(const struct video_stream *v, const struct av_image *i, struct video_planes *out,
-                             mldf_error *err) {
+static mldf_status planes_of(const struct video_stream *v, const struct av_image *i, int unsaid,
+                             struct video_planes *out, mldf_error *err) {
     uint32_t matrix = i->matrix != 2 ? i->matrix : v->matrix;
     uint32_t site = i->site ? i->site : v->site;
     bool full = i->full || (v->range == 2);
     if (site == 0)
         site = full && v->codec == AV_VIDEO_MJPEG ? 2 : 1;
     if (matrix == 2 || matrix == 0 || matrix == 3)
-        matrix = 5;
+        matrix = unsaid == FRAME_BT709 || (unsaid == FRAME_BY_LINES && i->height >= FRAME_HD_LINES) ? 1 : 5;
     if (!i->rgb && i->planes == 3 && !mldfi_video_matrix_known(matrix))
         return mldfi_fail(err, MLDF_E_UNSUPPORTED, "matrix %" PRIu32 " of ITU-T H.273 is not one that mldf knows",
                           matrix);
@@ -217,7 +217,7 @@ static mldf_status deliver(void *user, uint64_t number, const struct av_image *i
     struct video_rgb rgb;
     const struct kernels *kernels = w->kernels ? w->kernels : mldfi_kernels_best();
     const size_t pixel = (size_t)3 * ((unsigned)w->bits / 8), count = (size_t)w->width * w->height;
-    mldf_status status = planes_of(d->stream, image, &planes, err);
+    mldf_status status = planes_of(d->stream, image, w->matrix, &planes, err);
     if (status < 0)
         return status;
     struct window o = turn_back(d->stream, w);
@@ -282,4 +282,9 @@ static mldf_status decode(struct media_kit *kit, const void *state, const mldf_v
     return mldfi_video_decode(worker, &head, in, numbers, count, deliver, &d, err);
 }
 
-const struct frame_source mldfi_video_packets_source = {extent, guess, decode};
+static const char *decoder(void) {
+    const struct av_decode_module *module;
+    return mldfi_av_decode_module(&module, NULL) == MLDF_OK ? module->version : NULL;
+}
+
+const struct frame_source mldfi_video_packets_source = {extent, guess, decode, decoder};

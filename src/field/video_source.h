@@ -23,6 +23,10 @@ struct video_info {
     bool reducible;                         /* decode can give the frames at 1/2, 1/4 or 1/8 of their size */
 };
 
+/* Which colours a video has that does not say it: of decode_video, in its order. */
+enum frame_matrix { FRAME_BT601, FRAME_BY_LINES, FRAME_BT709 };
+enum { FRAME_HD_LINES = 720 }; /* FRAME_BY_LINES: BT.709 from here on */
+
 /* What is wanted of every frame: a window of it, at a scale, as pixels. */
 struct frame_wish {
     uint32_t x, y, width, height; /* at the scale; inside the frame */
@@ -30,6 +34,7 @@ struct frame_wish {
     int channels, bits;
     uint64_t max_bytes;            /* of one frame, decoded; 0: the codecs' own limit */
     const struct kernels *kernels; /* NULL: the best there are */
+    int matrix;                    /* enum frame_matrix */
 };
 
 /* Frame numbers[k]: exactly the window. Valid until it returns. */
@@ -49,6 +54,8 @@ struct frame_source {
     mldf_status (*decode)(struct media_kit *kit, const void *state, const mldf_value *value,
                           const struct video_info *info, const struct audio_bytes *in, const uint64_t *numbers,
                           size_t count, const struct frame_wish *wish, frame_taker take, void *user, mldf_error *err);
+    /* Name and version of the decoder, where another version's frames may differ. NULL, or returns NULL: nothing of the kind. */
+    const char *(*decoder)(void);
 };
 
 extern const struct frame_source mldfi_video_frames_source; /* video_frames_source.c */

@@ -550,17 +550,22 @@ static mldf_status concat(struct packing *p, const uint64_t *lengths, mldf_error
         return MLDF_E_MEMORY;
     p->lengths = lengths;
     p->pieces = p->cut = 0;
+    uint64_t used = 0, length = p->rule.length; /* places of the last sequence */
     uint32_t in_bin = 0;
     for (uint64_t i = 0; i < p->rows; i++) {
         if (is_there(lengths[i])) {
-            uint64_t before = at, first = at / p->rule.length, last;
-            at += whole(&p->rule, lengths[i]);
-            last = (at - 1) / p->rule.length;
-            p->pieces += last - first + 1;
-            p->cut += last > first;
-            in_bin = before % p->rule.length ? in_bin + 1 : 1;
+            uint64_t places = whole(&p->rule, lengths[i]), end = used + places;
+            at += places;
+            p->pieces++;
+            in_bin = used ? in_bin + 1 : 1;
             p->most_pieces = in_bin > p->most_pieces ? in_bin : p->most_pieces;
-            in_bin = last > first ? 1 : in_bin;
+            if (end > length) { /* divided only here: most documents end in the sequence that they begin in */
+                p->pieces += (end - 1) / length;
+                p->cut++;
+                in_bin = 1;
+                end %= length;
+            }
+            used = end == length ? 0 : end;
         }
         p->ends[i] = at;
     }

@@ -149,6 +149,9 @@ mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_
         status = mldfi_buffer_printf(out, err, ",\"seed\":%llu,\"codecs\":\"%s\"",
                                      (unsigned long long)loader->options.seed, codecs);
     }
+    const char *decoder = mldfi_plan_decoder(loader->plan);
+    if (status >= 0 && decoder)
+        status = mldfi_buffer_printf(out, err, ",\"decoder\":\"%s\"", decoder);
     if (status >= 0)
         status = mldfi_identity_write(loader, out, err);
     if (status >= 0 && loader->dataset.view)
@@ -219,6 +222,13 @@ static mldf_status check_rest(const mldf_loader *loader, const struct json *json
         mldfi_warn(
             loader->options.context, "the state was taken with %.*s, this is %s: images may differ in their last bits",
             (int)(json->nodes[at].text_bytes < 128 ? json->nodes[at].text_bytes : 128), json->nodes[at].text, codecs);
+    const char *decoder = mldfi_plan_decoder(loader->plan);
+    at = mldfi_json_find(json, 0, "decoder");
+    if (decoder && at != UINT32_MAX && json->nodes[at].kind == MLDFI_JSON_STRING &&
+        !mldfi_json_is_text(json, at, decoder))
+        mldfi_warn(loader->options.context, "the state was taken with %.*s, this is %s: frames of videos may differ",
+                   (int)(json->nodes[at].text_bytes < 128 ? json->nodes[at].text_bytes : 128), json->nodes[at].text,
+                   decoder);
     return MLDF_OK;
 }
 

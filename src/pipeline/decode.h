@@ -9,6 +9,7 @@ struct decode_state {
     bool fused;   /* chroma=fused: planes are resized, and colours made of the result */
     int channels; /* as mldf_image_options: 0 only when all images have two */
     int bits;
+    int matrix; /* decode_video: enum frame_matrix */
 };
 
 #endif

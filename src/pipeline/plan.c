@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/video_source.h"
 #include "pipeline/source.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -295,6 +296,15 @@ bool mldfi_plan_pairs(const struct plan *plan) {
 
 bool mldfi_plan_names(const struct plan *plan, size_t field) {
     return plan->graph.named[field];
+}
+
+const char *mldfi_plan_decoder(const struct plan *plan) {
+    const char *found = NULL;
+    for (size_t i = 0; i < plan->graph.chain_count && !found; i++) {
+        const struct frame_source *video = plan->graph.chains[i].source.video;
+        found = video && video->decoder ? video->decoder() : NULL;
+    }
+    return found;
 }
 
 const size_t *mldfi_plan_fields(const struct plan *plan, size_t *count) {

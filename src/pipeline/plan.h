@@ -106,6 +106,8 @@ bool mldfi_plan_pairs(const struct plan *plan);
 const size_t *mldfi_plan_fields(const struct plan *plan, size_t *count);
 /* Is this field of the schema named by a statement, also by one that drops it, or an output without one? */
 bool mldfi_plan_names(const struct plan *plan, size_t field);
+/* Name and version of the decoder of its videos, if another version's frames may differ; otherwise NULL. */
+const char *mldfi_plan_decoder(const struct plan *plan);
 
 /* A piece of a value in time: `have` steps from `from` on, and zeros up to `steps`. steps MLDF_NONE: the value should have been unreadable. */
 enum { PIECE_FRAMES = 64 };

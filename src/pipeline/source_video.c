@@ -412,7 +412,8 @@ static mldf_status produce(struct source_run *s, bool finished, void *dst, size_
                               decode->channels,
                               decode->bits,
                               s->run->plan->options.max_bytes,
-                              worker->work.kernels};
+                              worker->work.kernels,
+                              decode->matrix};
     struct audio_bytes bytes = {get_bytes, s, s->whole};
     mldf_value value = s->value;
     value.bytes = s->whole;
