@@ -210,7 +210,7 @@ static int make_view(struct bench *b) {
 
 /* False: interrupted. */
 static bool show_progress(const struct bench *b, uint64_t samples) {
-    mldf_progress now = {"bench", samples, b->samples * b->epochs, 0, MLDF_NONE};
+    mldf_progress now = {"bench", samples, b->samples * b->epochs, 0, MLDF_NONE, 0};
     return progress_batches(&now, b->batches);
 }
 

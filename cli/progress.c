@@ -11,6 +11,7 @@ static struct {
     const char *command;
     bool quiet, terminal, drawn;
     double started, last;
+    uint64_t frames;   /* of videos; only a writer counts them */
     mldf_progress own; /* what the command said of itself last; no phase: nothing yet */
 } bar;
 
@@ -41,6 +42,7 @@ void progress_begin(const struct invocation *v) {
     bar.quiet = v->quiet;
     bar.terminal = isatty(STDERR_FILENO) == 1;
     bar.started = bar.last = seconds_now();
+    bar.frames = 0;
     memset(&bar.own, 0, sizeof bar.own);
 }
 
@@ -75,6 +77,10 @@ static void describe(char *out, size_t size, const mldf_progress *p, uint64_t ba
         format_count(rate, (uint64_t)speed);
     int n =
         snprintf(out, size, "%s: %s samples, %s samples/s, %s", p->phase ? p->phase : bar.command, count, rate, bytes);
+    if (n > 0 && (size_t)n < size && bar.frames) {
+        format_count(count, bar.frames);
+        n += snprintf(out + n, size - (size_t)n, ", %s frames", count);
+    }
     if (n > 0 && (size_t)n < size && done >= 0) {
         if (done > 1)
             done = 1;
@@ -100,6 +106,7 @@ static bool show(const mldf_progress *p, uint64_t batches) {
         return false;
     if (bar.quiet)
         return true;
+    bar.frames = p->frames_done ? p->frames_done : bar.frames;
     p = of_the_whole(p);
     double now = seconds_now();
     /* Work that ends at once needs no bar. */

@@ -93,8 +93,10 @@ if(MLDF_BUILD_TESTS)
     mldf_inner_program(run_op "${CMAKE_SOURCE_DIR}/tests/unit/pipeline/run_op.c")
     set_target_properties(run_op PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
     # Planes of a video's frames, for tests/python/test_video_zoo.py.
-    mldf_inner_program(video_planes "${CMAKE_SOURCE_DIR}/tests/unit/field/video_planes.c")
-    set_target_properties(video_planes PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+    foreach(program IN ITEMS video_planes video_pairs)
+        mldf_inner_program(${program} "${CMAKE_SOURCE_DIR}/tests/unit/field/${program}.c")
+        set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+    endforeach()
     # The kernels for tests/python/test_kernels.py, which states in NumPy what they compute.
     mldf_inner_program(kernel_run "${CMAKE_SOURCE_DIR}/tests/unit/kernel/kernel_run.c")
     set_target_properties(kernel_run PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")

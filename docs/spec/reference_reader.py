@@ -372,7 +372,7 @@ def check_audio_arguments(a):
 AUDIO_BITS = {0: (8, 16, 24, 32), 16: (32, 64), 17: (8,), 18: (8,)}  # codec: bit depths
 
 
-LOSSLESS, LOSSY = (1, 6), (2, 3, 4, 5)  # codecs whose values are packets
+LOSSLESS, LOSSY = (1, 6), (2, 3, 4, 5, 8, 9)  # codecs whose values are packets
 
 
 def audio_fault(arguments, record, size, compressed=False):
@@ -419,7 +419,8 @@ def audio_packets(stored):
     version, flags, n, duration, stream_bytes, first, packet_bytes, head_bytes, tail_bytes, file_bytes, crc, zero = \
         struct.unpack_from("<IIQIIQQIIQII", data)
     require(version == 1, f"version {version}", "feature")
-    require(flags < 64, f"flags {flags:#x}", "feature")
+    require(flags < 256 and not flags & 64, f"flags {flags:#x}", "feature")
+    require(not flags & 128 or flags & 2, f"flags {flags:#x}")
     require((duration == 0) == bool(flags & 2) and duration <= 65536, f"duration {duration}")
     require(64 <= stream_bytes <= 2**20 + 64 and stream_bytes % 8 == 0, f"stream_bytes {stream_bytes}")
     require(max(head_bytes, tail_bytes) <= 65536, f"head and tail of {head_bytes} and {tail_bytes} bytes")

@@ -30,18 +30,20 @@ extern "C" {
 /* How numbers are stored: the `codec` of an audio record. */
 typedef enum mldf_audio_codec {
     MLDF_AUDIO_PCM = 0,  /* integers of 8 (unsigned), 16, 24 (3 bytes) or 32 bits */
-    MLDF_AUDIO_FLAC = 1, /* 1 to 6: packets of a compressed stream, in audio_compressed fields */
+    MLDF_AUDIO_FLAC = 1, /* 1 to 9: packets of a compressed stream, in audio_compressed fields */
     MLDF_AUDIO_AAC = 2,
     MLDF_AUDIO_MP3 = 3,
     MLDF_AUDIO_OPUS = 4,
     MLDF_AUDIO_VORBIS = 5,
     MLDF_AUDIO_ALAC = 6,
+    MLDF_AUDIO_AC3 = 8, /* in the sound of videos; 7 is not used */
+    MLDF_AUDIO_EAC3 = 9,
     MLDF_AUDIO_FLOAT = 16, /* of 32 or 64 bits */
     MLDF_AUDIO_ALAW = 17,  /* G.711, 8 bits */
     MLDF_AUDIO_MULAW = 18
 } mldf_audio_codec;
 
-/* "pcm", "float", "alaw", "mulaw", "flac", "aac", "mp3", "opus", "vorbis", "alac"; "other" for what has no name. */
+/* "pcm", "float", "alaw", "mulaw", "flac", "aac", "mp3", "opus", "vorbis", "alac", "ac3", "eac3"; "other" for what has no name. */
 MLDF_API const char *mldf_audio_codec_name(mldf_audio_codec codec);
 
 typedef struct mldf_audio_info {

@@ -177,6 +177,7 @@ typedef struct mldf_progress {
     uint64_t samples_total; /* MLDF_NONE when unknown */
     uint64_t bytes_done;
     uint64_t bytes_total; /* MLDF_NONE when unknown */
+    uint64_t frames_done; /* of videos, decoded while they are packed; 0: none are */
 } mldf_progress;
 
 /* Called from the thread that called the library, at least ten times a second during long work.

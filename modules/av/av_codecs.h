@@ -25,8 +25,40 @@ static const struct {
     {AV_KIND_AUDIO, 4, AV_CODEC_ID_OPUS},
     {AV_KIND_AUDIO, 5, AV_CODEC_ID_VORBIS},
     {AV_KIND_AUDIO, 6, AV_CODEC_ID_ALAC},
+    {AV_KIND_AUDIO, 8, AV_CODEC_ID_AC3},
+    {AV_KIND_AUDIO, 9, AV_CODEC_ID_EAC3},
 };
 enum { AV_CODEC_COUNT = sizeof av_codecs / sizeof av_codecs[0] };
+
+/* Raw sound: codec is mldf_audio_codec's. */
+static const struct {
+    int codec;
+    enum AVCodecID id;
+    enum av_pcm pcm;
+} av_raw[] = {
+    {0, AV_CODEC_ID_PCM_U8, AV_PCM_U8},        {0, AV_CODEC_ID_PCM_S8, AV_PCM_S8},
+    {0, AV_CODEC_ID_PCM_S16LE, AV_PCM_S16LE},  {0, AV_CODEC_ID_PCM_S16BE, AV_PCM_S16BE},
+    {0, AV_CODEC_ID_PCM_S24LE, AV_PCM_S24LE},  {0, AV_CODEC_ID_PCM_S24BE, AV_PCM_S24BE},
+    {0, AV_CODEC_ID_PCM_S32LE, AV_PCM_S32LE},  {0, AV_CODEC_ID_PCM_S32BE, AV_PCM_S32BE},
+    {16, AV_CODEC_ID_PCM_F32LE, AV_PCM_F32LE}, {16, AV_CODEC_ID_PCM_F32BE, AV_PCM_F32BE},
+    {16, AV_CODEC_ID_PCM_F64LE, AV_PCM_F64LE}, {16, AV_CODEC_ID_PCM_F64BE, AV_PCM_F64BE},
+    {17, AV_CODEC_ID_PCM_ALAW, AV_PCM_ALAW},   {18, AV_CODEC_ID_PCM_MULAW, AV_PCM_MULAW},
+};
+enum { AV_RAW_COUNT = sizeof av_raw / sizeof av_raw[0] };
+
+static inline enum av_pcm av_pcm_of(enum AVCodecID id) {
+    for (int i = 0; i < AV_RAW_COUNT; i++)
+        if (av_raw[i].id == id)
+            return av_raw[i].pcm;
+    return AV_PCM_NONE;
+}
+
+static inline enum AVCodecID av_pcm_id(int pcm) {
+    for (int i = 0; i < AV_RAW_COUNT; i++)
+        if ((int)av_raw[i].pcm == pcm)
+            return av_raw[i].id;
+    return AV_CODEC_ID_NONE;
+}
 
 static inline enum AVCodecID av_codec_id(int kind, int codec) {
     for (int i = 0; i < AV_CODEC_COUNT; i++)
@@ -39,6 +71,9 @@ static inline int av_codec_number(int kind, enum AVCodecID id) {
     for (int i = 0; i < AV_CODEC_COUNT; i++)
         if (av_codecs[i].kind == kind && av_codecs[i].id == id)
             return av_codecs[i].codec;
+    for (int i = 0; i < AV_RAW_COUNT && kind == AV_KIND_AUDIO; i++)
+        if (av_raw[i].id == id)
+            return av_raw[i].codec;
     return kind == AV_KIND_AUDIO ? AV_AUDIO_OTHER : AV_VIDEO_OTHER;
 }
 

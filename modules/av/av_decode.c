@@ -105,6 +105,8 @@ static int open_decoder(const struct av_setup *s, void **out, char text[AV_TEXT]
     int code = d->context && d->packet && d->frame ? set_up(d->context, s) : AVERROR(ENOMEM);
     if (code >= 0 && strcmp(codec->name, "libdav1d") == 0)
         av_dict_set(&options, "max_frame_delay", "1", 0);
+    if (code >= 0 && (codec->id == AV_CODEC_ID_AC3 || codec->id == AV_CODEC_ID_EAC3))
+        av_dict_set(&options, "cons_noisegen", "1", 0); /* noise that depends on the packet, not on those before it */
     if (code >= 0)
         code = avcodec_open2(d->context, codec, &options);
     av_dict_free(&options);

@@ -178,6 +178,10 @@ static void read_turn(const AVStream *s, struct av_stream *out) {
     out->rotation = degrees % 90 == 0 ? degrees : -1;
 }
 
+static int64_t time_of(int64_t t) {
+    return t == AV_NOPTS_VALUE ? AV_NO_TIME : t;
+}
+
 static void get_stream(void *file, uint32_t index, struct av_stream *out) {
     const AVStream *s = ((struct file *)file)->format->streams[index];
     const AVCodecParameters *p = s->codecpar;
@@ -213,12 +217,10 @@ static void get_stream(void *file, uint32_t index, struct av_stream *out) {
         .fps_num = fps.num > 0 && fps.den > 0 ? (uint32_t)fps.num : 0,
         .fps_den = fps.num > 0 && fps.den > 0 ? (uint32_t)fps.den : 0,
         .reorder = p->video_delay,
+        .pcm = (uint8_t)av_pcm_of(p->codec_id),
+        .start = time_of(s->start_time),
         .attached = (s->disposition & (AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS)) != 0};
     read_turn(s, out);
-}
-
-static int64_t time_of(int64_t t) {
-    return t == AV_NOPTS_VALUE ? AV_NO_TIME : t;
 }
 
 static uint32_t load_u32(const uint8_t *p) {
@@ -259,7 +261,9 @@ static int next_packet(void *file, struct av_packet *out, char text[AV_TEXT]) {
 static int set_stream(AVStream *to, const struct av_stream *s) {
     AVCodecParameters *p = to->codecpar;
     p->codec_type = s->kind == AV_KIND_VIDEO ? AVMEDIA_TYPE_VIDEO : AVMEDIA_TYPE_AUDIO;
-    p->codec_id = av_codec_id(s->kind, s->codec);
+    p->codec_id = s->pcm ? av_pcm_id(s->pcm) : av_codec_id(s->kind, s->codec);
+    if (s->pcm)
+        p->bits_per_coded_sample = av_get_bits_per_sample(p->codec_id);
     p->profile = s->profile;
     p->level = s->level;
     p->width = (int)s->width;

@@ -49,9 +49,9 @@ static bool tell(struct call *call, const mldf_progress *p) {
     PyObject *samples_total = number_or_none(p->samples_total), *bytes_total = number_or_none(p->bytes_total);
     PyObject *answer = NULL;
     if (samples_total && bytes_total)
-        answer = PyObject_CallFunction(call->progress, "sKOKO", p->phase ? p->phase : "",
-                                       (unsigned long long)p->samples_done, samples_total,
-                                       (unsigned long long)p->bytes_done, bytes_total);
+        answer = PyObject_CallFunction(
+            call->progress, "sKOKOK", p->phase ? p->phase : "", (unsigned long long)p->samples_done, samples_total,
+            (unsigned long long)p->bytes_done, bytes_total, (unsigned long long)p->frames_done);
     bool go_on = answer && answer != Py_False;
     Py_XDECREF(answer);
     Py_XDECREF(samples_total);

@@ -27,6 +27,8 @@ class Progress:
     """So far; 0 where samples count."""
     bytes_total: int | None
     """None: not known."""
+    frames_done: int = 0
+    """Frames of videos that were decoded while packing; 0 where there are none."""
 
     @property
     def fraction(self) -> float | None:
@@ -37,7 +39,7 @@ class Progress:
 
 
 ProgressArgument = Union[bool, None, Callable[[Progress], Any]]
-Hook = Callable[[str, int, Union[int, None], int, Union[int, None]], Any]
+Hook = Callable[[str, int, Union[int, None], int, Union[int, None], int], Any]
 
 
 class Bar:
@@ -66,6 +68,8 @@ class Bar:
         rate = p.samples_done / seconds
         total = "" if p.samples_total is None else f"/{p.samples_total:,}"
         text = f"{p.samples_done:,}{total}  {rate:,.0f}/s"
+        if p.frames_done:
+            text += f"  {p.frames_done:,} frames"
         if p.fraction is None:
             return f"{self.title}  {text}"
         bar = "#" * int(p.fraction * 20)

@@ -501,7 +501,7 @@ def write(
                 saved = time.monotonic()
             if hook is not None and (time.monotonic() - told > 0.05 or i + 1 == total):
                 told = time.monotonic()
-                if hook("write", i + 1, total, 0, None) is False:
+                if hook("write", i + 1, total, 0, None, 0) is False:
                     raise CancelledError("the progress callback asked to stop")
         result = writer.finish()
     return result

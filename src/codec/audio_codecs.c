@@ -50,6 +50,8 @@ static const struct {
     {MLDF_AUDIO_VORBIS, VORBIS_DECODER, "libvorbis", "libvorbis-dev"},
     {MLDF_AUDIO_AAC, &mldfi_decoder_av, "FFmpeg", "libavcodec-dev"}, /* whose module may be missing: open says it */
     {MLDF_AUDIO_ALAC, &mldfi_decoder_av, "FFmpeg", "libavcodec-dev"},
+    {MLDF_AUDIO_AC3, &mldfi_decoder_av, "FFmpeg", "libavcodec-dev"},
+    {MLDF_AUDIO_EAC3, &mldfi_decoder_av, "FFmpeg", "libavcodec-dev"},
 };
 
 mldf_status mldfi_audio_decoder(mldf_audio_codec codec, const struct audio_decoder **out, mldf_error *err) {

@@ -8,6 +8,7 @@
 #define MLDF_CODEC_AUDIO_STREAM_H
 
 #include "mldf/audio.h"
+#include "util/watch.h"
 
 /* Limits of what a file may say, so that nothing is allocated for a lie: FLAC blocks have at most 65535 samples, Opus packets 5760. */
 enum { AUDIO_PACKET_SAMPLES = 65536, AUDIO_DECODED_CHANNELS = 255, AUDIO_EXTRA_MAX = 1 << 20 };
@@ -34,8 +35,10 @@ struct audio_parts {
     struct audio_packet *packets;
     size_t count, capacity;
     bool history; /* what a packet decodes to depends on all that came before */
+    bool cut;     /* packets last as long as their samples say, whatever decoding gives; without bytes: silence */
     bool whole;   /* head, packets and tail, end to end, are the file */
     uint64_t head_bytes, tail_bytes;
+    const struct work_watch *watch; /* whether to go on, asked while packets are decoded; NULL: nobody */
 };
 void mldfi_audio_parts_free(struct audio_parts *parts);
 mldf_status mldfi_audio_parts_add(struct audio_parts *parts, struct audio_packet packet, mldf_error *err);

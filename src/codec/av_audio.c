@@ -135,6 +135,8 @@ static mldf_status measure(struct audio_parts *p, mldf_error *err) {
                 mldfi_fail(err, MLDF_E_UNSUPPORTED,
                            "the stream changes from %" PRIu32 " channels of %" PRIu32 " Hz to %" PRIu32 " of %" PRIu32,
                            p->info.channels, p->info.rate, sound.channels, sound.rate);
+        if (status == MLDF_OK && !mldfi_work_goes_on(p->watch, 0))
+            status = mldfi_fail(err, MLDF_E_CANCELLED, "cancelled");
         if (status == MLDF_OK && sound.samples > AUDIO_PACKET_SAMPLES)
             status = mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu32 " samples", sound.samples);
         if (status == MLDF_OK && sound.samples && !seen) {
@@ -175,7 +177,8 @@ static mldf_status find_history(struct audio_parts *p, mldf_error *err) {
     if (status < 0)
         return status;
     for (size_t i = 0; i < p->count && status == MLDF_OK && !p->history; i++) {
-        status = decode_packet(linear, p, i, &whole, err);
+        status = mldfi_work_goes_on(p->watch, 0) ? decode_packet(linear, p, i, &whole, err)
+                                                 : mldfi_fail(err, MLDF_E_CANCELLED, "cancelled");
         size_t from = i % HISTORY_PIECE ? i : i < p->preroll ? 0 : i - p->preroll;
         if (status == MLDF_OK && i % HISTORY_PIECE == 0)
             status = begin(pieces, err);
@@ -190,7 +193,7 @@ static mldf_status find_history(struct audio_parts *p, mldf_error *err) {
 
 mldf_status mldfi_av_settle(struct audio_parts *p, mldf_error *err) {
     mldf_status status = measure(p, err);
-    if (status == MLDF_OK && p->info.codec == MLDF_AUDIO_AAC)
+    if (status == MLDF_OK && p->info.codec != MLDF_AUDIO_ALAC)
         status = find_history(p, err);
     uint64_t total = 0;
     for (size_t i = 0; i < p->count; i++)

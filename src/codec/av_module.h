@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { AV_MODULE_ABI = 1, AV_TEXT = 256 };
+enum { AV_MODULE_ABI = 2, AV_TEXT = 256 };
 
 /* Codecs of video, as records and stream tables have them (docs/spec/fields.md). */
 enum av_video_codec {
@@ -30,6 +30,25 @@ enum av_video_codec {
 
 /* Kinds of streams. Codecs of audio are mldf_audio_codec's numbers, 255 for others. */
 enum { AV_KIND_VIDEO = 0, AV_KIND_AUDIO = 1, AV_KIND_SUBTITLE = 2, AV_KIND_DATA = 3, AV_AUDIO_OTHER = 255 };
+
+/* Raw sound: how a number of it is stored in a packet. Codecs of such streams are mldf_audio_codec's 0, 16, 17 and 18. */
+enum av_pcm {
+    AV_PCM_NONE = 0,
+    AV_PCM_U8,
+    AV_PCM_S8,
+    AV_PCM_S16LE,
+    AV_PCM_S16BE,
+    AV_PCM_S24LE,
+    AV_PCM_S24BE,
+    AV_PCM_S32LE,
+    AV_PCM_S32BE,
+    AV_PCM_F32LE,
+    AV_PCM_F32BE,
+    AV_PCM_F64LE,
+    AV_PCM_F64BE,
+    AV_PCM_ALAW,
+    AV_PCM_MULAW
+};
 
 /* What a decoder is opened with. */
 struct av_setup {
@@ -80,6 +99,8 @@ struct av_decode_module {
 
 /* ---- Files ---------------------------------------------------------------------------------------------------------------------------- */
 
+#define AV_NO_TIME INT64_MIN
+
 struct av_stream {
     int kind, codec;
     const char *codec_name; /* FFmpeg's */
@@ -99,9 +120,9 @@ struct av_stream {
     int32_t reorder;
     uint64_t skip;    /* audio: samples at the front that do not belong to it */
     uint8_t attached; /* a cover image, not a video */
+    uint8_t pcm;      /* enum av_pcm */
+    int64_t start;    /* pts of what is shown or heard first, as far as the container says; AV_NO_TIME: it does not */
 };
-
-#define AV_NO_TIME INT64_MIN
 
 struct av_packet {
     uint32_t stream;

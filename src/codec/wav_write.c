@@ -31,6 +31,10 @@ const char *mldf_audio_codec_name(mldf_audio_codec codec) {
         return "vorbis";
     case MLDF_AUDIO_ALAC:
         return "alac";
+    case MLDF_AUDIO_AC3:
+        return "ac3";
+    case MLDF_AUDIO_EAC3:
+        return "eac3";
     default:
         return "other";
     }

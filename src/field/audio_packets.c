@@ -39,6 +39,8 @@ static mldf_status read_header(const uint8_t *h, uint64_t total, struct packets_
     if (out->flags & ~(uint32_t)PACKETS_FLAGS)
         return mldfi_fail(err, MLDF_E_FEATURE, "byte 4 of the value: flags 0x%" PRIx32 " of the packet table",
                           out->flags);
+    if ((out->flags & PACKETS_CUT) && !(out->flags & PACKETS_VARY))
+        return wrong(4, "flags of packets that are cut, and their durations do not vary:", out->flags, err);
     if ((out->duration == 0) != ((out->flags & PACKETS_VARY) != 0) || out->duration > AUDIO_PACKET_SAMPLES)
         return wrong(16, "packets of so many samples each:", out->duration, err);
     if (*stream_bytes < PACKETS_STREAM || *stream_bytes % 8 || *stream_bytes > PACKETS_STREAM + AUDIO_EXTRA_MAX)

@@ -19,7 +19,8 @@ enum {
 
 /* Is a value of this codec a table with packets? */
 static inline bool mldfi_audio_is_packets(mldf_audio_codec codec) {
-    return codec >= MLDF_AUDIO_FLAC && codec <= MLDF_AUDIO_ALAC;
+    return (codec >= MLDF_AUDIO_FLAC && codec <= MLDF_AUDIO_ALAC) || codec == MLDF_AUDIO_AC3 ||
+           codec == MLDF_AUDIO_EAC3;
 }
 
 /* Flags of the header. */
@@ -30,7 +31,9 @@ enum {
     PACKETS_BACK = 8,
     PACKETS_HISTORY = 16, /* decoding depends on all that came before: windows begin at anchors, with a new decoder */
     PACKETS_FILE = 32,    /* head, packets and tail are the file */
-    PACKETS_FLAGS = 63
+    /* Durations are what is heard: decoded samples beyond are cut, zeros follow where some lack; an empty packet is silence. */
+    PACKETS_CUT = 128,
+    PACKETS_FLAGS = 63 | 128
 };
 
 /* Some of a payload's bytes, until the next call. The range is inside the payload. */

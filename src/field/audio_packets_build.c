@@ -25,7 +25,7 @@ static uint32_t same_duration(const struct audio_parts *parts) {
 }
 
 static struct layout plan(const struct audio_parts *parts, unsigned flags, size_t file_bytes, bool keep) {
-    struct layout l = {.flags = flags, .duration = same_duration(parts)};
+    struct layout l = {.flags = flags, .duration = parts->cut ? 0 : same_duration(parts)};
     bool back = false,
          whole = parts->whole && parts->head_bytes <= PACKETS_KEPT_MAX && parts->tail_bytes <= PACKETS_KEPT_MAX;
     uint64_t n = parts->count;
@@ -35,6 +35,7 @@ static struct layout plan(const struct audio_parts *parts, unsigned flags, size_
         back = back || parts->packets[i].back;
     }
     l.flags |= parts->history ? PACKETS_HISTORY : 0;
+    l.flags |= parts->cut ? PACKETS_CUT : 0;
     l.flags |= l.duration ? 0 : PACKETS_VARY;
     l.flags |= l.packet_bytes > UINT32_MAX ? PACKETS_WIDE_OFFSETS : 0;
     l.flags |= !l.duration && l.decoded > UINT32_MAX ? PACKETS_WIDE_SAMPLES : 0;
@@ -105,7 +106,8 @@ static void write_packets(const struct audio_parts *parts, const struct layout *
         const struct audio_packet *packet = &parts->packets[i];
         if (l->flags & PACKETS_BACK)
             p[l->back_at + i] = packet->back;
-        memcpy(p + l->first + offset, parts->data + packet->offset, packet->bytes);
+        if (packet->bytes)
+            memcpy(p + l->first + offset, parts->data + packet->offset, packet->bytes);
         offset += packet->bytes;
         sample += packet->samples;
     }

@@ -92,7 +92,7 @@ static mldf_status check_coding(const struct audio_state *s, const mldf_audio_in
     bool known = info->codec == MLDF_AUDIO_PCM || (info->codec >= MLDF_AUDIO_FLOAT && info->codec <= MLDF_AUDIO_MULAW);
     if (!known && !(s->compressed && mldfi_audio_is_packets(info->codec)))
         return mldfi_fail_at(err, MLDF_E_FEATURE, AUDIO_CODEC, "audio codec %u is not known; %s0, 16, 17 and 18 are",
-                             (unsigned)info->codec, s->compressed ? "1 to 6, " : "");
+                             (unsigned)info->codec, s->compressed ? "1 to 6, 8, 9, " : "");
     if (!bits_are_possible(info))
         return mldfi_fail_at(err, MLDF_E_CORRUPT, AUDIO_BITS, "%s of %" PRIu32 " bits",
                              mldf_audio_codec_name(info->codec), info->bits);

@@ -181,6 +181,19 @@ static void put(const struct run *r, const struct audio_block *b, uint64_t begin
     }
 }
 
+/* Silence from sample `begin` up to `end`. */
+static void put_zeros(const struct run *r, uint64_t begin, uint64_t end) {
+    static const float zeros[256];
+    begin = begin < r->from ? r->from : begin;
+    end = end < r->to ? end : r->to;
+    if (!r->out && !r->pcm)
+        return;
+    for (uint64_t n; begin < end; begin += n) {
+        n = end - begin < 256 ? end - begin : 256;
+        put(r, &(struct audio_block){zeros, 0, 1, (uint32_t)n}, begin);
+    }
+}
+
 /* A group of packets, whose samples are `samples`. warm: the first packets that give what the table says. */
 static mldf_status decode_group(const struct run *r, uint64_t first, const uint64_t *offsets, const uint64_t *samples,
                                 size_t count, mldf_error *err) {
@@ -191,13 +204,19 @@ static mldf_status decode_group(const struct run *r, uint64_t first, const uint6
         struct audio_block block = {0};
         const uint8_t *packet = (const uint8_t *)data + (offsets[i] - offsets[0]);
         uint64_t want = samples[i + 1] - samples[i];
-        bool used = samples[i + 1] > r->from;
-        status = r->kept->type->decode(r->kept->decoder, packet, (size_t)(offsets[i + 1] - offsets[i]), &block, err);
-        if (status == MLDF_OK && used && block.samples != want)
+        bool used = samples[i + 1] > r->from, cut = r->head->flags & PACKETS_CUT;
+        size_t bytes = (size_t)(offsets[i + 1] - offsets[i]);
+        status = cut && bytes == 0 ? r->kept->type->begin(r->kept->decoder, err) /* what follows is another run */
+                                   : r->kept->type->decode(r->kept->decoder, packet, bytes, &block, err);
+        if (cut && block.samples > want)
+            block.samples = (uint32_t)want;
+        if (status == MLDF_OK && used && !cut && block.samples != want)
             status = mldfi_fail(err, MLDF_E_CORRUPT, "it gives %" PRIu32 " samples, and the table says %" PRIu64,
                                 block.samples, want);
-        if (status == MLDF_OK && used)
+        if (status == MLDF_OK && used && block.samples)
             put(r, &block, samples[i]);
+        if (status == MLDF_OK && used && block.samples < want)
+            put_zeros(r, samples[i] + block.samples, samples[i + 1]);
         if (status < 0)
             mldfi_error_prefix(err, "packet %" PRIu64 " (sample %" PRIu64 ", byte %" PRIu64 " of the value)", first + i,
                                samples[i] > r->head->skip ? samples[i] - r->head->skip : 0,
@@ -290,7 +309,7 @@ mldf_status mldfi_audio_check_packets(void *worker, const mldf_audio_info *info,
     setup.extra_bytes = head.extra_bytes;
     if (status == MLDF_OK)
         status = decode_packets(worker, &(struct run){.info = info, .in = &in}, err);
-    if (status == MLDF_OK && type->check)
+    if (status == MLDF_OK && type->check && !(head.flags & PACKETS_CUT))
         status = type->check(&setup, (const uint8_t *)payload + head.first, head.bytes, head.decoded, err);
     return status;
 }

@@ -240,6 +240,8 @@ struct field_type {
     /* What a thread keeps for the type, in its kit (media.h); NULL: nothing. */
     mldf_status (*open_worker)(void *user, void **worker, mldf_error *err);
     void (*close_worker)(void *user, void *worker);
+    /* encode_worker takes long, and asks the kit's watch whether to go on; NULL: it does not. */
+    void (*watch_worker)(void *worker, const struct work_watch *watch);
     /* The array into memory of the caller's, as mldf_type says it, with the promises kept: what describe fixed is in dims and stays; dims that
      * pass `most` bytes are refused. NULL: values come from decode. */
     mldf_status (*decode_into)(const struct schema_field *field, void *worker, const uint8_t *record,

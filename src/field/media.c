@@ -69,8 +69,11 @@ mldf_status mldfi_kit_type_worker(struct media_kit *kit, const struct field_type
         mldfi_array_reserve(&kit->types, &kit->type_capacity, kit->type_count + 1, sizeof *kit->types, err);
     if (status == MLDF_OK)
         status = type->open_worker(type->type.user, out, err);
-    if (status == MLDF_OK)
+    if (status == MLDF_OK) {
         kit->types[kit->type_count++] = (struct type_worker){type, *out};
+        if (type->watch_worker)
+            type->watch_worker(*out, kit->watch);
+    }
     return status;
 }
 

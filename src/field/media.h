@@ -9,6 +9,7 @@
 #include "mldf/schema.h"
 
 struct field_type;
+struct work_watch;
 
 typedef enum media_family { FAMILY_NONE, FAMILY_IMAGE, FAMILY_AUDIO, FAMILY_VIDEO, FAMILY_COUNT } media_family;
 
@@ -37,6 +38,8 @@ struct media_kit {
     void *workers[FAMILY_COUNT];
     struct type_worker *types;
     size_t type_count, type_capacity;
+    /* Asked by types whose values take long to encode, before the first worker is opened; NULL: nobody. */
+    const struct work_watch *watch;
 };
 
 /* The family's worker of this thread. */

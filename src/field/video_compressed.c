@@ -102,8 +102,10 @@ static mldf_status decode_whole(const struct video_head *head, const struct audi
     free(numbers);
     if (status == MLDF_OK && head->sound.there &&
         (status = mldfi_kit_worker(&kit, FAMILY_AUDIO, &audio, err)) == MLDF_OK) {
-        status =
-            mldfi_audio_check_packets(audio, &head->sound.info, payload + head->sound.at, head->sound.bytes, true, err);
+        status = mldfi_audio_is_packets(head->sound.info.codec)
+                     ? mldfi_audio_check_packets(audio, &head->sound.info, payload + head->sound.at, head->sound.bytes,
+                                                 true, err)
+                     : mldfi_audio_check_bytes(&head->sound.info, head->sound.bytes, err);
         if (status < 0)
             mldfi_error_prefix(err, "sound");
     }
@@ -281,6 +283,10 @@ static void close_worker(void *user, void *worker) {
     mldfi_media_video.close(worker);
 }
 
+static void watch_worker(void *worker, const struct work_watch *watch) {
+    ((struct video_worker *)worker)->watch = watch;
+}
+
 const struct field_type mldfi_type_video_compressed = {
     .type = {sizeof(mldf_type), MLDF_VIDEO_COMPRESSED, "video_compressed", NULL, bind, unbind, encode, decode},
     .name = "video_compressed",
@@ -306,5 +312,6 @@ const struct field_type mldfi_type_video_compressed = {
     .letter = 'u',
     .open_worker = open_worker,
     .close_worker = close_worker,
+    .watch_worker = watch_worker,
     .encode_worker = mldfi_video_encode_worker,
 };

@@ -168,7 +168,7 @@ static mldf_status send_one(struct run *r, const uint8_t *data, const struct vid
 
 /* Packets that nothing else is made from are not decoded unless they are wanted. */
 static bool is_needed(const struct run *r, const struct video_packet *p, uint32_t number) {
-    return !(p->flags & PACKET_UNUSED) || find(r, number);
+    return !(p->flags & PACKET_UNUSED) || r->w->feed_all || find(r, number);
 }
 
 static mldf_status send_block(struct run *r, uint32_t first, const struct video_packet *packets, uint32_t count,

@@ -25,5 +25,11 @@ void mldfi_video_drop(struct video_worker *worker, struct kept_video *kept);
 /* Does decoding begin anew with this packet, by what its bytes say: an IDR image, a key frame of VP9, an image of MJPEG? (video_keys.c) */
 bool mldfi_video_is_clean(uint32_t codec, const uint8_t *extra, uint32_t extra_bytes, const uint8_t *data,
                           uint32_t data_bytes);
+/* HEVC: the highest TemporalId of its slices, plus 1; others: 0. */
+unsigned mldfi_video_layer(uint32_t codec, const uint8_t *extra, uint32_t extra_bytes, const uint8_t *data,
+                           uint32_t data_bytes);
+/* Do its bytes say that no other packet needs it? H.264: nal_ref_idc 0 in every slice; HEVC: a sub-layer non-reference image of the stream's highest layer. */
+bool mldfi_video_is_spare(uint32_t codec, unsigned highest, const uint8_t *extra, uint32_t extra_bytes,
+                          const uint8_t *data, uint32_t data_bytes);
 
 #endif

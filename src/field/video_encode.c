@@ -98,8 +98,9 @@ static mldf_status add_packet(struct video_parts *p, const struct av_packet *in,
 }
 
 /* file_bytes: of the whole file. Its packets may be more where Matroska compresses them, but not without end: headers may name the same bytes often. */
-static mldf_status take_packets(const struct av_file_module *m, void *file, uint64_t file_bytes, uint32_t video,
-                                uint32_t audio, struct video_parts *p, struct sound_parts *sound, mldf_error *err) {
+static mldf_status take_packets(const struct work_watch *watch, const struct av_file_module *m, void *file,
+                                uint64_t file_bytes, uint32_t video, uint32_t audio, struct video_parts *p,
+                                struct sound_parts *sound, mldf_error *err) {
     struct av_packet packet;
     char text[AV_TEXT] = "";
     mldf_status status = MLDF_OK;
@@ -108,6 +109,8 @@ static mldf_status take_packets(const struct av_file_module *m, void *file, uint
     while (status == MLDF_OK && (code = m->packet(file, &packet, text)) != 0) {
         if (code < 0)
             return mldfi_fail(err, MLDF_E_CORRUPT, "after packet %zu of the video: %s", p->packet_count, text);
+        if (!mldfi_work_goes_on(watch, 0))
+            return mldfi_fail(err, MLDF_E_CANCELLED, "cancelled");
         if (packet.stream == video)
             status = add_packet(p, &packet, err);
         else if (packet.stream == audio)
@@ -145,6 +148,7 @@ static mldf_status take_apart(struct video_worker *w, const struct video_state *
     if (video == UINT32_MAX)
         return mldfi_fail(err, MLDF_E_TYPE, "a file with %" PRIu32 " streams, none of which is a video", streams);
     audio = s && s->silent ? UINT32_MAX : audio;
+    sound->parts.watch = w->watch;
     p->streams = streams;
     m->stream(file, video, &stream);
     int reorder = stream.reorder;
@@ -154,7 +158,7 @@ static mldf_status take_apart(struct video_worker *w, const struct video_state *
         status = mldfi_sound_begin(sound, &stream, err);
     }
     if (status == MLDF_OK)
-        status = take_packets(m, file, file_bytes, video, audio, p, sound, err);
+        status = take_packets(w->watch, m, file, file_bytes, video, audio, p, sound, err);
     if (status == MLDF_OK)
         status = mldfi_video_index(w, p, reorder, err);
     if (status == MLDF_OK) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "field/audio_media.h"
 #include "field/audio_packets.h"
 #include "field/video_type.h"
 #include "util/buffer.h"
@@ -22,12 +23,31 @@ static const char *kind_name(int kind) {
     return names[kind >= 0 && kind < 4 ? kind : 3];
 }
 
+/* Streams that begin far apart are put in place by their times; many who meet such files do not expect it. */
+static void warn_start(const struct av_stream *video, const struct av_stream *sound, file_warning_fn warn, void *user) {
+    char message[160];
+    if (video->start == AV_NO_TIME || sound->start == AV_NO_TIME || !video->base_den || !sound->base_den)
+        return;
+    double late = (double)sound->start * sound->base_num / sound->base_den -
+                  (double)video->start * video->base_num / video->base_den;
+    if (late >= -0.025 && late <= 0.025)
+        return;
+    snprintf(message, sizeof message, "the sound begins %.3f s %s the images", late < 0 ? -late : late,
+             late < 0 ? "before" : "after");
+    warn(user, message);
+}
+
 static void warn_streams(const struct av_file_module *m, void *file, uint32_t streams, file_warning_fn warn,
                          void *user) {
-    struct av_stream s;
+    struct av_stream s, first;
     uint32_t video, sound;
     char message[160];
     mldfi_video_choose(m, file, streams, &video, &sound);
+    m->stream(file, video, &first);
+    if (sound != UINT32_MAX) {
+        m->stream(file, sound, &s);
+        warn_start(&first, &s, warn, user);
+    }
     for (uint32_t i = 0; i < streams; i++) {
         m->stream(file, i, &s);
         if (i == video && (s.transfer == 16 || s.transfer == 18))
@@ -85,8 +105,9 @@ struct writing {
     const uint8_t *data; /* of the payload */
     struct packets_head sound;
     struct audio_bytes sound_in;
-    uint64_t sound_next;
-    int64_t shift; /* of times, so that none is below 0 */
+    uint64_t sound_next; /* packet, or sample of raw sound */
+    int64_t sound_last;  /* pts */
+    int64_t shift;       /* of times, so that none is below 0 */
 };
 
 static mldf_status put(struct writing *w, const struct av_packet *p, mldf_error *err) {
@@ -95,31 +116,72 @@ static mldf_status put(struct writing *w, const struct av_packet *p, mldf_error 
                                              : MLDF_OK;
 }
 
-/* Sound up to a time in seconds. */
+/* The next packet: where it is in the sound's bytes, and its samples. MLDF_END: there are no more. */
+static mldf_status next_sound(struct writing *w, uint64_t place[2], uint64_t samples[2], mldf_error *err) {
+    enum { RAW_SAMPLES = 1024 };
+    const mldf_audio_info *info = &w->head->sound.info;
+    if (mldfi_audio_is_packets(info->codec)) {
+        if (w->sound_next >= w->sound.count)
+            return MLDF_END;
+        mldf_status status = mldfi_packets_offsets(&w->sound, &w->sound_in, w->sound_next, 1, place, err);
+        if (status == MLDF_OK)
+            status = mldfi_packets_samples(&w->sound, &w->sound_in, w->sound_next, 1, samples, err);
+        place[0] += w->sound.first;
+        place[1] += w->sound.first;
+        return status;
+    }
+    if (w->sound_next >= info->samples)
+        return MLDF_END;
+    samples[0] = w->sound_next;
+    samples[1] = info->samples - w->sound_next < RAW_SAMPLES ? info->samples : w->sound_next + RAW_SAMPLES;
+    for (int i = 0; i < 2; i++)
+        place[i] = samples[i] * info->channels * (info->bits / 8);
+    return MLDF_OK;
+}
+
+/* Sound up to a time in seconds. Silence is not in the file: times jump there. */
 static mldf_status write_sound(struct writing *w, double until, mldf_error *err) {
     const struct video_sound *s = &w->head->sound;
     double start = (double)s->start_num / (double)s->start_den;
-    uint64_t offsets[2], samples[2];
+    uint64_t place[2], samples[2];
     mldf_status status = MLDF_OK;
-    while (s->there && status == MLDF_OK && w->sound_next < w->sound.count) {
-        if ((status = mldfi_packets_offsets(&w->sound, &w->sound_in, w->sound_next, 1, offsets, err)) < 0 ||
-            (status = mldfi_packets_samples(&w->sound, &w->sound_in, w->sound_next, 1, samples, err)) < 0)
-            break;
+    while (s->there && (status = next_sound(w, place, samples, err)) == MLDF_OK) {
         int64_t pts =
             (int64_t)samples[0] - (int64_t)w->sound.skip + (int64_t)(start * s->info.rate + (start < 0 ? -0.5 : 0.5));
         if ((double)pts / s->info.rate > until)
             break;
+        if (w->sound_next && pts <= w->sound_last) /* muxers want them to ascend */
+            pts = w->sound_last + 1;
         struct av_packet p = {.stream = 1,
                               .pts = pts,
                               .dts = pts,
                               .duration = (int64_t)(samples[1] - samples[0]),
                               .key = 1,
-                              .data = w->data + s->at + w->sound.first + offsets[0],
-                              .bytes = (size_t)(offsets[1] - offsets[0])};
-        status = put(w, &p, err);
-        w->sound_next++;
+                              .data = w->data + s->at + place[0],
+                              .bytes = (size_t)(place[1] - place[0])};
+        status = p.bytes ? put(w, &p, err) : MLDF_OK;
+        if (status < 0)
+            return status;
+        w->sound_last = p.bytes ? pts : w->sound_last;
+        w->sound_next = mldfi_audio_is_packets(s->info.codec) ? w->sound_next + 1 : samples[1];
     }
-    return status;
+    return status < 0 ? status : MLDF_OK;
+}
+
+/* How raw sound of a value is called. */
+static uint8_t pcm_of(const mldf_audio_info *i) {
+    switch (i->codec) {
+    case MLDF_AUDIO_PCM:
+        return i->bits == 8 ? AV_PCM_U8 : i->bits == 16 ? AV_PCM_S16LE : i->bits == 24 ? AV_PCM_S24LE : AV_PCM_S32LE;
+    case MLDF_AUDIO_FLOAT:
+        return i->bits == 32 ? AV_PCM_F32LE : AV_PCM_F64LE;
+    case MLDF_AUDIO_ALAW:
+        return AV_PCM_ALAW;
+    case MLDF_AUDIO_MULAW:
+        return AV_PCM_MULAW;
+    default:
+        return AV_PCM_NONE;
+    }
 }
 
 static mldf_status write_packets(struct writing *w, mldf_error *err) {
@@ -198,7 +260,9 @@ static mldf_status check_times(const struct video_head *h, mldf_error *err) {
 /* MP4 where its codecs are at home there, or where it can hold them and the video is turned, else Matroska. */
 static bool suits_mp4(const struct video_head *h) {
     uint32_t c = h->video.codec;
-    bool sound = !h->sound.there || h->sound.info.codec == MLDF_AUDIO_AAC || h->sound.info.codec == MLDF_AUDIO_MP3;
+    const mldf_audio_codec s = h->sound.info.codec;
+    bool sound =
+        !h->sound.there || s == MLDF_AUDIO_AAC || s == MLDF_AUDIO_MP3 || s == MLDF_AUDIO_AC3 || s == MLDF_AUDIO_EAC3;
     if (sound && (h->video.turn || h->video.mirror) && (c == AV_VIDEO_MPEG2 || c == AV_VIDEO_MJPEG))
         return true;
     return sound && h->extra_bytes &&
@@ -253,7 +317,9 @@ mldf_status mldfi_video_export(const struct schema_field *field, const mldf_valu
     if (status == MLDF_OK && head.sound.there) {
         sound_memory.data = (const uint8_t *)value->data + head.sound.at;
         w.sound_in = (struct audio_bytes){mldfi_audio_from_memory, &sound_memory, head.sound.bytes};
-        status = mldfi_packets_open(&head.sound.info, &w.sound_in, &w.sound, &extra, err);
+        status = mldfi_audio_is_packets(head.sound.info.codec)
+                     ? mldfi_packets_open(&head.sound.info, &w.sound_in, &w.sound, &extra, err)
+                     : mldfi_audio_check_bytes(&head.sound.info, head.sound.bytes, err);
     }
     if (status < 0)
         return status;
@@ -270,7 +336,9 @@ mldf_status mldfi_video_export(const struct schema_field *field, const mldf_valu
                                         .channels = head.sound.info.channels,
                                         .bits = head.sound.info.bits,
                                         .frame_samples = w.sound.duration,
-                                        .skip = w.sound.skip};
+                                        .skip = w.sound.skip,
+                                        .pcm = pcm_of(&head.sound.info),
+                                        .block_align = head.sound.info.channels * (head.sound.info.bits / 8)};
     if (w.m->create(mp4 ? "mp4" : "matroska", streams, head.sound.there ? 2 : 1, &w.file, text) < 0)
         return mldfi_fail(err, MLDF_E_UNSUPPORTED, "a file of its packets: %s", text);
     status = write_packets(&w, err);

@@ -1,36 +1,19 @@
-/* The frame table of a video: every packet is decoded once, in order, and that is the truth. A frame is shown at the time of its packet; decoding for it
- * begins at the last key at or before its packet that is not shown after it. A key is trusted where its bytes say that nothing behind it looks in front of
- * it; others (recovery points, what a container calls a key) are proved: decoding from there must give the same planes. One that does not loses its
- * flag. */
+/* The frame table of a video: every packet is decoded once, in order, and that is the truth. A frame is shown at the time of its packet. Where decoding for
+ * it begins: video_starts.c. */
+#include "field/video_index.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-#include "field/video_type.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
 
-enum { MAX_LIES = 8, MAX_PASSES = 4, NO_IMAGE = 0 };
+enum { MAX_PASSES = 4 };
 
-/* What came of one packet. */
-struct outcome {
-    uint64_t hash;  /* of its image's planes; NO_IMAGE: it has none */
-    uint32_t order; /* in which images came */
-};
-
-struct index {
-    struct video_worker *w;
-    struct video_parts *parts;
-    struct outcome *outcomes; /* one a packet */
-    struct kept_video *kept;
-    uint32_t images;
-    uint32_t *first_of; /* a packet's: the first frame that starts there; UINT32_MAX: none */
-    uint32_t *next_of;  /* a frame's: the next one that starts where it does */
-};
-
-static uint64_t hash_image(const struct av_image *image) {
+uint64_t mldfi_video_hash(const struct av_image *image) {
     uint64_t hash = (uint64_t)image->width << 32 | image->height;
     for (unsigned c = 0; c < image->planes; c++) {
         uint32_t width = c ? (image->width + image->shift_x) >> image->shift_x : image->width;
@@ -40,6 +23,10 @@ static uint64_t hash_image(const struct av_image *image) {
                          hash);
     }
     return hash == NO_IMAGE ? 1 : hash;
+}
+
+mldf_status mldfi_indexing_goes_on(const struct video_indexing *x, uint64_t packets, mldf_error *err) {
+    return mldfi_work_goes_on(x->w->watch, packets) ? MLDF_OK : mldfi_fail(err, MLDF_E_CANCELLED, "cancelled");
 }
 
 /* ---- The first pass ------------------------------------------------------------------------------------------------------------------------ */
@@ -65,7 +52,7 @@ static mldf_status describe(struct video_stream *v, const struct av_image *i, bo
     return MLDF_OK;
 }
 
-static mldf_status take_first(struct index *x, mldf_error *err) {
+static mldf_status take_first(struct video_indexing *x, mldf_error *err) {
     struct av_image image;
     char text[AV_TEXT] = "";
     int code;
@@ -84,19 +71,19 @@ static mldf_status take_first(struct index *x, mldf_error *err) {
         mldf_status status = describe(&x->parts->video, &image, x->images == 0, (uint32_t)image.id, err);
         if (status < 0)
             return status;
-        o->hash = hash_image(&image);
+        o->hash = mldfi_video_hash(&image);
         o->order = x->images++;
     }
     return MLDF_OK;
 }
 
-static mldf_status get_decoder(struct index *x, uint16_t config, mldf_error *err) {
+mldf_status mldfi_indexing_decoder(struct video_indexing *x, uint16_t config, mldf_error *err) {
     const struct video_config *c = &x->parts->configs[config];
     return mldfi_video_decoder(x->w, &x->parts->video, c->bytes ? x->parts->extra.data + c->at : NULL, c->bytes,
                                &x->kept, err);
 }
 
-static mldf_status drain_first(struct index *x, int *reorder, mldf_error *err) {
+static mldf_status drain_first(struct video_indexing *x, int *reorder, mldf_error *err) {
     char text[AV_TEXT] = "";
     int now = x->w->module->reorder(x->kept->decoder);
     if (now > *reorder)
@@ -108,11 +95,12 @@ static mldf_status drain_first(struct index *x, int *reorder, mldf_error *err) {
     return status;
 }
 
-static mldf_status decode_all(struct index *x, int *reorder, mldf_error *err) {
+static mldf_status decode_all(struct video_indexing *x, int *reorder, bool *failed, mldf_error *err) {
     struct video_parts *p = x->parts;
     char text[AV_TEXT] = "";
     bool open = false;
     mldf_status status = MLDF_OK;
+    *failed = false;
     x->images = 0;
     memset(x->outcomes, 0, p->packet_count * sizeof *x->outcomes);
     for (size_t i = 0; i < p->packet_count && status == MLDF_OK; i++) {
@@ -122,14 +110,18 @@ static mldf_status decode_all(struct index *x, int *reorder, mldf_error *err) {
             open = false;
         }
         if (status == MLDF_OK && !open) {
-            status = get_decoder(x, k->config, err);
+            status = mldfi_indexing_decoder(x, k->config, err);
             open = status == MLDF_OK;
         }
+        if (status == MLDF_OK)
+            status = mldfi_indexing_goes_on(x, 1, err);
         if (status < 0 || k->bytes == 0)
             continue;
         if (x->w->module->send(x->kept->decoder, p->data.data + k->offset, k->bytes, i, text) < 0) {
-            if (x->images) /* before the first image: a recording that was cut */
+            if (x->images)
                 status = mldfi_fail(err, MLDF_E_CORRUPT, "packet %zu cannot be decoded: %s", i, text);
+            x->outcomes[i].failed = true; /* before the first image: a recording that was cut */
+            *failed = true;
             continue;
         }
         status = take_first(x, err);
@@ -141,6 +133,16 @@ static mldf_status decode_all(struct index *x, int *reorder, mldf_error *err) {
     return status;
 }
 
+/* Packets in front of the first image that no decoder takes: nothing needs them, and readers would stop at them. */
+static void drop_failed(struct video_indexing *x) {
+    struct video_parts *p = x->parts;
+    size_t kept = 0;
+    for (size_t i = 0; i < p->packet_count; i++)
+        if (!x->outcomes[i].failed)
+            p->packets[kept++] = p->packets[i];
+    p->packet_count = kept;
+}
+
 /* ---- Frames in the order of time -------------------------------------------------------------------------------------------------------------- */
 
 /* Where packets have no pts: the k-th image is shown at the k-th smallest dts, or at the k-th multiple of a frame's duration. */
@@ -149,7 +151,7 @@ static int by_time(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static mldf_status invent_times(struct index *x, mldf_error *err) {
+static mldf_status invent_times(struct video_indexing *x, mldf_error *err) {
     struct video_parts *p = x->parts;
     bool missing = false;
     size_t known = 0;
@@ -192,7 +194,7 @@ static int by_pts(const void *a, const void *b) {
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static mldf_status list_frames(struct index *x, mldf_error *err) {
+static mldf_status list_frames(struct video_indexing *x, mldf_error *err) {
     struct video_parts *p = x->parts;
     size_t n = 0;
     struct shown *list = mldfi_alloc_zero(p->packet_count + 1, sizeof *list, err);
@@ -227,140 +229,19 @@ static mldf_status list_frames(struct index *x, mldf_error *err) {
     return status;
 }
 
-/* ---- Keys ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- The whole ---------------------------------------------------------------------------------------------------------------------------- */
 
-static bool is_trusted(const struct video_parts *p, const struct video_packet *k) {
-    const struct video_config *c = &p->configs[k->config];
-    return mldfi_video_is_clean(p->video.codec, c->bytes ? p->extra.data + c->at : NULL, c->bytes,
-                                p->data.data + k->offset, k->bytes);
-}
-
-/* Each frame begins at the last key at or before its own packet that is shown no later than it. */
-static void assign_starts(struct video_parts *p, const uint32_t *key_before) {
-    for (size_t i = 0; i < p->frame_count; i++) {
-        struct video_frame *f = &p->frames[i];
-        uint32_t at = key_before[f->packet - f->back];
-        while (at != UINT32_MAX && p->packets[at].pts > f->pts + p->video.first)
-            at = at ? key_before[at - 1] : UINT32_MAX;
-        if (at == UINT32_MAX) { /* none: from the first packet of its configuration */
-            at = f->packet - f->back;
-            while (at && p->packets[at - 1].config == f->config)
-                at--;
-        }
-        f->start = at;
-    }
-}
-
-static void find_keys(const struct video_parts *p, uint32_t *key_before) {
-    uint32_t last = UINT32_MAX;
-    for (size_t i = 0; i < p->packet_count; i++) {
-        if (i && p->packets[i].config != p->packets[i - 1].config)
-            last = UINT32_MAX;
-        if (p->packets[i].flags & PACKET_KEY)
-            last = (uint32_t)i;
-        key_before[i] = last;
-    }
-}
-
-/* ---- Proofs ---------------------------------------------------------------------------------------------------------------------------------------- */
-
-static bool take_proof(struct index *x, uint32_t first, uint32_t last, uint8_t *same) {
-    struct av_image image;
-    char text[AV_TEXT];
-    int code;
-    while ((code = x->w->module->image(x->kept->decoder, &image, text)) > 0)
-        if (image.id >= first && image.id <= last && !image.corrupt)
-            same[image.id - first] = hash_image(&image) == x->outcomes[image.id].hash;
-    return code == 0;
-}
-
-static void list_starts(struct index *x) {
-    const struct video_parts *p = x->parts;
-    memset(x->first_of, 0xff, p->packet_count * sizeof *x->first_of);
-    for (size_t i = p->frame_count; i-- > 0;) {
-        x->next_of[i] = x->first_of[p->frames[i].start];
-        x->first_of[p->frames[i].start] = (uint32_t)i;
-    }
-}
-
-/* Do packets first to last, decoded by themselves, give the images of the frames that start there? */
-static mldf_status prove(struct index *x, uint32_t key, bool *right, mldf_error *err) {
-    struct video_parts *p = x->parts;
-    uint32_t last = key;
-    char text[AV_TEXT];
-    *right = true;
-    for (uint32_t i = x->first_of[key]; i != UINT32_MAX; i = x->next_of[i])
-        last = p->frames[i].packet > last ? p->frames[i].packet : last;
-    if (x->first_of[key] == UINT32_MAX)
-        return MLDF_OK;
-    uint8_t *same = mldfi_alloc_zero((size_t)last - key + 1, 1, err);
-    mldf_status status = same ? get_decoder(x, p->packets[key].config, err) : MLDF_E_MEMORY;
-    if (status < 0) {
-        free(same);
-        return status;
-    }
-    for (uint32_t i = key; i <= last && *right; i++) {
-        const struct video_packet *k = &p->packets[i];
-        if (k->bytes && x->w->module->send(x->kept->decoder, p->data.data + k->offset, k->bytes, i, text) < 0)
-            continue; /* leading images whose references are missing; what matters is compared */
-        *right = take_proof(x, key, last, same);
-    }
-    if (*right)
-        *right = x->w->module->send(x->kept->decoder, NULL, 0, 0, text) >= 0 && take_proof(x, key, last, same);
-    mldfi_video_drop(x->w, x->kept);
-    for (uint32_t i = x->first_of[key]; i != UINT32_MAX && *right; i = x->next_of[i])
-        *right = same[p->frames[i].packet - p->frames[i].back - key];
-    free(same);
-    return MLDF_OK;
-}
-
-/* unproved: one byte a packet. */
-static mldf_status prove_keys(struct index *x, uint32_t *key_before, uint8_t *unproved, mldf_error *err) {
-    struct video_parts *p = x->parts;
-    unsigned lies = 0;
-    bool again = true;
-    for (size_t i = 0; i < p->packet_count; i++)
-        unproved[i] = (p->packets[i].flags & PACKET_KEY) && i && !is_trusted(p, &p->packets[i]);
-    while (again) {
-        again = false;
-        find_keys(p, key_before);
-        assign_starts(p, key_before);
-        list_starts(x);
-        for (size_t i = 0; i < p->packet_count && !again; i++) {
-            bool right;
-            if (!unproved[i])
-                continue;
-            mldf_status status = prove(x, (uint32_t)i, &right, err);
-            if (status < 0)
-                return status;
-            unproved[i] = 0;
-            if (right)
-                continue;
-            again = true;
-            p->packets[i].flags &= (uint16_t)~PACKET_KEY;
-            if (i && key_before[i - 1] != UINT32_MAX && key_before[i - 1] &&
-                !is_trusted(p, &p->packets[key_before[i - 1]]))
-                unproved[key_before[i - 1]] = 1; /* its frames are more now */
-            if (++lies <= MAX_LIES)
-                continue;
-            for (size_t k = 1; k < p->packet_count; k++) /* a file whose keys lie: none is believed */
-                if ((p->packets[k].flags & PACKET_KEY) && !is_trusted(p, &p->packets[k])) {
-                    p->packets[k].flags &= (uint16_t)~PACKET_KEY;
-                    unproved[k] = 0;
-                }
-        }
-    }
-    return MLDF_OK;
-}
-
-static mldf_status run(struct index *x, int reorder, mldf_error *err) {
+static mldf_status run(struct video_indexing *x, int reorder, mldf_error *err) {
     struct video_parts *p = x->parts;
     mldf_status status = MLDF_OK;
     for (int pass = 0; pass < MAX_PASSES && status == MLDF_OK; pass++) {
         int seen = reorder;
+        bool failed;
         p->video.reorder = (uint32_t)reorder;
-        status = decode_all(x, &seen, err);
-        if (seen <= reorder)
+        status = decode_all(x, &seen, &failed, err);
+        if (failed && status == MLDF_OK && x->images)
+            drop_failed(x);
+        else if (seen <= reorder)
             break;
         reorder = seen; /* it held back too few at first, and may have let go images too early */
     }
@@ -377,24 +258,22 @@ static mldf_status run(struct index *x, int reorder, mldf_error *err) {
 }
 
 mldf_status mldfi_video_index(struct video_worker *w, struct video_parts *p, int reorder, mldf_error *err) {
-    struct index x = {.w = w, .parts = p};
+    struct video_indexing x = {.w = w, .parts = p};
     size_t n = p->packet_count;
-    uint32_t *key_before = mldfi_alloc_zero(n + 1, sizeof *key_before, err);
-    uint8_t *unproved = mldfi_alloc_zero(n + 1, 1, err);
     x.outcomes = mldfi_alloc_zero(n + 1, sizeof *x.outcomes, err);
     x.first_of = mldfi_alloc_zero(n + 1, sizeof *x.first_of, err);
     x.next_of = mldfi_alloc_zero(n + 1, sizeof *x.next_of, err); /* no more frames than packets */
-    mldf_status status = key_before && unproved && x.outcomes && x.first_of && x.next_of ? MLDF_OK : MLDF_E_MEMORY;
+    mldf_status status = x.outcomes && x.first_of && x.next_of ? MLDF_OK : MLDF_E_MEMORY;
     if (status == MLDF_OK && n >= UINT32_MAX)
         status = mldfi_fail(err, MLDF_E_LIMIT, "%zu packets", n);
     if (status == MLDF_OK)
         status = run(&x, reorder < 0 ? 0 : reorder > VIDEO_REORDER_MAX ? VIDEO_REORDER_MAX : reorder, err);
     if (status == MLDF_OK)
-        status = prove_keys(&x, key_before, unproved, err);
+        status = mldfi_video_starts(&x, err);
+    if (status == MLDF_OK)
+        status = mldfi_video_mark_spare(&x, err);
     free(x.outcomes);
     free(x.first_of);
     free(x.next_of);
-    free(key_before);
-    free(unproved);
     return status;
 }

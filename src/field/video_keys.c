@@ -1,4 +1,4 @@
-/* What a packet's first bytes say: does decoding begin anew with it? */
+/* What a packet's bytes say: does decoding begin again with it? Is its image one that no other needs? */
 #include <string.h>
 
 #include "field/video_decode.h"
@@ -73,4 +73,45 @@ bool mldfi_video_is_clean(uint32_t codec, const uint8_t *extra, uint32_t extra_b
     default:
         return false;
     }
+}
+
+unsigned mldfi_video_layer(uint32_t codec, const uint8_t *extra, uint32_t extra_bytes, const uint8_t *data,
+                           uint32_t data_bytes) {
+    const unsigned length = length_bytes(codec, extra, extra_bytes);
+    const uint8_t *unit;
+    size_t at = 0, bytes;
+    unsigned highest = 0;
+    while (codec == AV_VIDEO_HEVC && next_unit(data, data_bytes, length, &at, &unit, &bytes)) {
+        unsigned layer = bytes > 1 ? unit[1] & 7U : 0; /* TemporalId + 1 */
+        if (bytes > 1 && (unit[0] >> 1 & 63U) < 32)
+            highest = layer > highest ? layer : highest;
+    }
+    return highest;
+}
+
+bool mldfi_video_is_spare(uint32_t codec, unsigned highest, const uint8_t *extra, uint32_t extra_bytes,
+                          const uint8_t *data, uint32_t data_bytes) {
+    const unsigned length = length_bytes(codec, extra, extra_bytes);
+    const uint8_t *unit;
+    size_t at = 0, bytes;
+    bool any = false;
+    if (codec != AV_VIDEO_H264 && codec != AV_VIDEO_HEVC)
+        return false;
+    while (next_unit(data, data_bytes, length, &at, &unit, &bytes)) {
+        unsigned type = !bytes ? 0 : codec == AV_VIDEO_H264 ? unit[0] & 31U : unit[0] >> 1 & 63U;
+        if (codec == AV_VIDEO_H264) {
+            bool slice = type >= 1 && type <= 5;
+            if ((slice && unit[0] >> 5 & 3) || type == 5 || type == 7 || type == 8 || type == 14 || type == 20)
+                return false; /* a reference; parameter sets, which later packets may need; scalable and 3D streams */
+            any = any || slice;
+        } else {
+            bool slice = bytes > 1 && type < 32;
+            if (type >= 32 && type <= 34)
+                return false;
+            if (slice && (type > 14 || type % 2 || (unit[1] & 7U) != highest || (unit[0] & 1U) || unit[1] >> 3))
+                return false;
+            any = any || slice;
+        }
+    }
+    return any;
 }

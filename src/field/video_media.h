@@ -4,6 +4,7 @@
 
 #include "codec/av.h"
 #include "field/media.h"
+#include "util/watch.h"
 
 /* A decoder that stays open for streams with the same setup. */
 struct kept_video {
@@ -23,6 +24,8 @@ struct video_worker {
     struct kept_video decoders[VIDEO_DECODERS];
     uint64_t clock;
     mldf_buffer pixels, frames, packets, rows;
+    bool feed_all;                  /* tests: packets that are not needed are decoded, too */
+    const struct work_watch *watch; /* of those who pack; counts packets */
 };
 
 #endif

@@ -1,5 +1,5 @@
-/* The sound of a video: its packets become a value as AUDIO_COMPRESSED has it, with the number of samples that decoding gives. A packet's own time is believed
- * for the first one alone (Matroska rounds to milliseconds); the others must follow it, or the file has gaps. */
+/* The sound of a video: its packets become a value as AUDIO_COMPRESSED has it, with the number of samples that decoding gives. Where packets are in time, and what
+ * happens at gaps: video_sound_runs.c, which also stores raw sound. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +14,15 @@ enum { ALAC_ATOM = 36, ALAC_COOKIE = 24, MP3_BACK = 24 };
 
 bool mldfi_video_takes_sound(const struct av_stream *s) {
     const struct audio_decoder *decoder;
-    return s->codec >= MLDF_AUDIO_FLAC && s->codec <= MLDF_AUDIO_ALAC && s->rate && s->channels &&
-           s->channels <= AUDIO_DECODED_CHANNELS &&
-           mldfi_audio_decoder((mldf_audio_codec)s->codec, &decoder, NULL) == MLDF_OK;
+    if (!s->rate || !s->channels || s->channels > AUDIO_DECODED_CHANNELS)
+        return false;
+    return s->pcm || (mldfi_audio_is_packets((mldf_audio_codec)s->codec) &&
+                      mldfi_audio_decoder((mldf_audio_codec)s->codec, &decoder, NULL) == MLDF_OK);
 }
 
 void mldfi_sound_free(struct sound_parts *s) {
     mldfi_audio_parts_free(&s->parts);
+    free(s->pts);
 }
 
 mldf_status mldfi_sound_begin(struct sound_parts *s, const struct av_stream *stream, mldf_error *err) {
@@ -41,10 +43,21 @@ mldf_status mldfi_sound_begin(struct sound_parts *s, const struct av_stream *str
         p->info.bits = ((extra[12] & 1U) << 4 | extra[13] >> 4) + 1;
         bytes = FLAC_STREAMINFO;
     }
-    p->preroll = codec == MLDF_AUDIO_AAC || codec == MLDF_AUDIO_VORBIS ? 1 : 0;
+    p->preroll = codec == MLDF_AUDIO_FLAC || codec == MLDF_AUDIO_ALAC ? 0 : 1;
+    p->preroll =
+        codec == MLDF_AUDIO_OPUS || codec == MLDF_AUDIO_MP3 ? 0 : p->preroll; /* they have rules of their own */
     s->base_num = stream->base_num;
     s->base_den = stream->base_den;
-    return bytes ? mldf_buffer_append(&p->extra, extra, bytes, err) : MLDF_OK;
+    s->pcm = stream->pcm;
+    if (s->pcm) {
+        p->preroll = 0;
+        p->info.bits = mldfi_sound_pcm_bits(s->pcm);
+        return MLDF_OK;
+    }
+    mldf_status status = bytes ? mldf_buffer_append(&p->extra, extra, bytes, err) : MLDF_OK;
+    if (status == MLDF_OK && codec == MLDF_AUDIO_FLAC && p->extra.size == FLAC_STREAMINFO)
+        memset(p->extra.data + FLAC_STREAMINFO - 16, 0, 16); /* the MD5 of a file of which this may be a part */
+    return status;
 }
 
 mldf_status mldfi_sound_add(struct sound_parts *s, const struct av_packet *in, mldf_error *err) {
@@ -60,29 +73,24 @@ mldf_status mldfi_sound_add(struct sound_parts *s, const struct av_packet *in, m
                           "sound, packet %zu: times that no sound has: pts %" PRId64 ", duration %" PRId64, p->count,
                           in->pts, in->duration);
     if (p->count == 0) {
-        s->first = s->next = in->pts;
+        s->first = in->pts;
         p->skip = in->skip;
         if (p->info.codec == MLDF_AUDIO_OPUS && p->extra.size >= 12 && p->skip == 0)
             p->skip = mldfi_load_u16(p->extra.data + 10); /* OpusHead's pre-skip, which Matroska states otherwise */
     }
     if (p->count == 1 && p->info.codec == MLDF_AUDIO_VORBIS && in->pts != AV_NO_TIME)
         s->first = in->pts; /* the first block of Vorbis gives no samples: sound begins with the second */
-    double tick = (double)s->base_num / s->base_den,
-           jump = in->pts == AV_NO_TIME || s->next == AV_NO_TIME ? 0 : (double)(in->pts - s->next) * tick;
-    double most = 1.5 * tick > 0.002 ? 1.5 * tick : 0.002;
-    if (p->info.codec == MLDF_AUDIO_VORBIS)
-        most = 0.2; /* durations in Matroska are guesses there */
-    if (jump > most || jump < -most)
-        return mldfi_fail(err, MLDF_E_UNSUPPORTED,
-                          "the sound jumps by %.3f s at %.3f s; audio=false packs the images alone", jump,
-                          (double)in->pts * tick);
     if (p->info.codec == MLDF_AUDIO_MP3)
         packet.back = (uint8_t)(p->count < MP3_BACK ? p->count : MP3_BACK);
-    if (in->pts != AV_NO_TIME)
-        s->next = in->duration ? in->pts + in->duration : AV_NO_TIME;
     p->trim = in->trim;
     s->any = s->any || !in->discard;
-    mldf_status status = mldf_buffer_append(&p->made, in->data, in->bytes, err);
+    mldf_status status = mldfi_array_reserve(&s->pts, &s->pts_capacity, p->count + 1, sizeof *s->pts, err);
+    if (status < 0)
+        return status;
+    s->pts[p->count] = in->pts;
+    if (s->pcm)
+        return mldfi_sound_pcm_add(s, in, err);
+    status = mldf_buffer_append(&p->made, in->data, in->bytes, err);
     return status < 0 ? status : mldfi_audio_parts_add(p, packet, err);
 }
 
@@ -101,6 +109,10 @@ static mldf_status measure(struct audio_parts *p, mldf_error *err) {
     status = type->begin(decoder, err);
     for (size_t i = 0; i < p->count && status == MLDF_OK; i++) {
         struct audio_block block = {0};
+        if (!mldfi_work_goes_on(p->watch, 0)) {
+            status = mldfi_fail(err, MLDF_E_CANCELLED, "cancelled");
+            break;
+        }
         status = type->decode(decoder, p->data + p->packets[i].offset, p->packets[i].bytes, &block, err);
         p->packets[i].samples = block.samples;
         if (status < 0)
@@ -157,7 +169,9 @@ mldf_status mldfi_sound_finish(struct sound_parts *s, struct video_parts *out, m
     if (p->count == 0)
         return MLDF_OK;
     p->data = p->made.data;
-    mldf_status status = measure(p, err);
+    mldf_status status = s->pcm ? MLDF_OK : measure(p, err);
+    if (status == MLDF_OK)
+        status = mldfi_sound_place(s, err);
     for (size_t i = 0; i < p->count; i++)
         total += p->packets[i].samples;
     if (status < 0)
@@ -167,7 +181,8 @@ mldf_status mldfi_sound_finish(struct sound_parts *s, struct video_parts *out, m
     p->info.samples = total - p->skip - p->trim;
     if (!find_start(s, out))
         return mldfi_fail(err, MLDF_E_LIMIT, "the sound starts at a time that cannot be stored");
-    status = mldfi_packets_build(p, 0, NULL, 0, false, &out->sound_payload, err);
+    status = s->pcm ? mldfi_sound_pcm_build(s, &out->sound_payload, err)
+                    : mldfi_packets_build(p, 0, NULL, 0, false, &out->sound_payload, err);
     out->sound = status == MLDF_OK;
     out->sound_info = p->info;
     out->sound_info.mask = 0;

@@ -27,13 +27,23 @@ bool mldfi_video_takes_sound(const struct av_stream *stream);
 struct sound_parts {
     struct audio_parts parts;
     bool any;
+    uint8_t pcm; /* enum av_pcm */
     uint32_t base_num, base_den;
-    int64_t first, next; /* pts of the first packet, and where the next one should be */
+    int64_t first; /* pts of the first packet */
+    int64_t *pts;  /* of each packet */
+    size_t pts_capacity;
 };
 mldf_status mldfi_sound_begin(struct sound_parts *s, const struct av_stream *stream, mldf_error *err);
 mldf_status mldfi_sound_add(struct sound_parts *s, const struct av_packet *p, mldf_error *err);
 mldf_status mldfi_sound_finish(struct sound_parts *s, struct video_parts *out, mldf_error *err);
 void mldfi_sound_free(struct sound_parts *s);
+/* video_sound_runs.c. A packet whose time is not where the samples before it end begins a new run: gaps become silence, and what two runs both have is cut
+ * from the first. */
+mldf_status mldfi_sound_place(struct sound_parts *s, mldf_error *err);
+/* Raw sound: bits of a number; a packet in our byte order; the value. */
+unsigned mldfi_sound_pcm_bits(uint8_t pcm);
+mldf_status mldfi_sound_pcm_add(struct sound_parts *s, const struct av_packet *in, mldf_error *err);
+mldf_status mldfi_sound_pcm_build(const struct sound_parts *s, mldf_buffer *out, mldf_error *err);
 
 /* video_index.c: the frame table, found by decoding; keys that lie lose their flag. */
 mldf_status mldfi_video_index(struct video_worker *w, struct video_parts *parts, int reorder, mldf_error *err);

@@ -172,7 +172,7 @@ mldf_status mldf_convert(const char *const *sources, size_t source_count, const 
     reading.token_file = c.options.token_file;
     c.watch.progress = writing.progress;
     c.watch.user = writing.progress_user;
-    c.watch.now = (mldf_progress){"convert", 0, MLDF_NONE, 0, MLDF_NONE};
+    c.watch.now = (mldf_progress){.phase = "convert", .samples_total = MLDF_NONE, .bytes_total = MLDF_NONE};
     status = choose_format(out, c.options.format, &format, err);
     if (status >= 0)
         status = check_format_options(&c.options, format, err);

@@ -284,7 +284,7 @@ static mldf_status extract_all(struct extraction *x, mldf_error *err) {
     memset(&watch, 0, sizeof watch);
     watch.progress = x->options->progress;
     watch.user = x->options->progress_user;
-    watch.now = (mldf_progress){"extract", 0, samples, 0, MLDF_NONE};
+    watch.now = (mldf_progress){.phase = "extract", .samples_total = samples, .bytes_total = MLDF_NONE};
     mldf_status status = create(x, "manifest.jsonl", &x->manifest, err);
     if (status < 0)
         return status;

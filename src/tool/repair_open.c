@@ -74,7 +74,7 @@ static mldf_status try_footer(struct rescue *rescue, const char *path, const mld
 /* Looking for a footer may take as long as reading the file does. */
 static mldf_status report_scan(struct rescue *rescue, uint64_t done, uint64_t size, mldf_error *err) {
     double now = mldfi_time();
-    mldf_progress progress = {"repair: looking for a footer", 0, MLDF_NONE, done, size};
+    mldf_progress progress = {"repair: looking for a footer", 0, MLDF_NONE, done, size, 0};
     if (!rescue->options->progress || now - rescue->last_report < 0.05)
         return MLDF_OK;
     rescue->last_report = now;

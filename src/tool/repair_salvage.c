@@ -64,7 +64,7 @@ mldf_status mldfi_repair_tick(struct rescue *rescue, uint64_t done, mldf_error *
     double now = mldfi_time();
     const mldf_reader *reader = rescue->reader;
     uint64_t total = rescue->rowless ? reader->promised_samples : reader->header.num_samples;
-    mldf_progress progress = {"repair", done, total, 0, MLDF_NONE};
+    mldf_progress progress = {"repair", done, total, 0, MLDF_NONE, 0};
     if (!rescue->options->progress || now - rescue->last_report < 0.05)
         return MLDF_OK;
     rescue->last_report = now;

@@ -330,7 +330,7 @@ static mldf_status scan(struct mldf_summary *s, const mldf_summary_options *opti
     memset(&watch, 0, sizeof watch);
     watch.progress = options->progress;
     watch.user = options->progress_user;
-    watch.now = (mldf_progress){"stats", 0, samples, 0, MLDF_NONE};
+    watch.now = (mldf_progress){.phase = "stats", .samples_total = samples, .bytes_total = MLDF_NONE};
     mldf_status status = MLDF_OK;
     for (uint64_t i = 0; status == MLDF_OK && i < samples; i++) {
         for (size_t f = 0; status == MLDF_OK && f < s->count; f++)

@@ -38,8 +38,12 @@ mldf_status mldfi_verify_tick(struct verify *verify, mldf_error *err) {
     double now = mldfi_time();
     uint64_t total = verify->reader && !verify->reader->foreign.ops ? verify->reader->end : MLDF_NONE,
              done = atomic_load(&verify->bytes_done);
-    mldf_progress progress = {"verify", atomic_load(&verify->samples_done), verify->result->num_samples,
-                              done < total ? done : total /* some tables are read twice */, total};
+    mldf_progress progress = {"verify",
+                              atomic_load(&verify->samples_done),
+                              verify->result->num_samples,
+                              done < total ? done : total /* some tables are read twice */,
+                              total,
+                              0};
     if (!verify->options.progress || now - verify->last_report < 0.05)
         return MLDF_OK;
     verify->last_report = now;

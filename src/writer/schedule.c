@@ -185,6 +185,20 @@ static void *worker_main(void *argument) {
     return NULL;
 }
 
+/* What a worker's encoder asks. */
+static bool is_wanted(void *user, uint64_t more) {
+    mldf_writer *writer = user;
+    if (more)
+        atomic_fetch_add_explicit(&writer->frames_done, more, memory_order_relaxed);
+    return !atomic_load(&writer->cancelled);
+}
+
+/* On the caller's own thread the progress hook is asked, too. */
+static bool ask_hook(void *user, uint64_t more) {
+    mldf_writer *writer = user;
+    return is_wanted(writer, more) && mldfi_tick(writer, "write", writer->bytes_written, MLDF_NONE, NULL) >= 0;
+}
+
 /* ---- Start and stop ------------------------------------------------------------------------------------------------------ */
 
 mldf_status mldfi_schedule_start(mldf_writer *writer, mldf_error *err) {
@@ -200,6 +214,8 @@ mldf_status mldfi_schedule_start(mldf_writer *writer, mldf_error *err) {
     for (int i = 0; i <= wanted; i++) {
         struct worker *worker = &writer->workers[i];
         worker->writer = writer;
+        worker->watch = (struct work_watch){i ? is_wanted : ask_hook, writer};
+        worker->kit.watch = &worker->watch;
         worker->kit.max_bytes = writer->context ? writer->context->max_decoded : 0;
         worker->placements = mldfi_alloc_zero(payloads + 1, sizeof *worker->placements, err);
         worker->notes = mldfi_alloc_zero(payloads + 1, sizeof *worker->notes, err);
@@ -279,7 +295,9 @@ mldf_status mldfi_tick(mldf_writer *writer, const char *phase, uint64_t done, ui
     if (!writer->options.progress || now - writer->last_progress < 0.05)
         return MLDF_OK;
     writer->last_progress = now;
-    mldf_progress progress = {phase, writer->samples_done, MLDF_NONE, done, total};
+    mldf_progress progress = {phase,     writer->samples_done,
+                              MLDF_NONE, done,
+                              total,     atomic_load_explicit(&writer->frames_done, memory_order_relaxed)};
     if (writer->options.progress(writer->options.progress_user, &progress))
         return MLDF_OK;
     mldf_writer_cancel(writer);

@@ -24,6 +24,7 @@
 #include "mldf/writer.h"
 #include "os/file.h"
 #include "tokenizer/tokenizer.h"
+#include "util/watch.h"
 #include "writer/keyset.h"
 #include "writer/row_tables.h"
 
@@ -86,7 +87,8 @@ struct worker {
     struct zstd_compressor *compressor;
     const struct zstd_dictionary *compressor_dictionary;
     struct media_kit kit; /* what types and codecs keep between values */
-    mldf_buffer scratch;  /* of user-defined types */
+    struct work_watch watch;
+    mldf_buffer scratch; /* of user-defined types */
     mldf_buffer sealed;
     mldf_buffer run; /* bytes on their way to run_offset */
     uint64_t run_offset;
@@ -188,6 +190,7 @@ struct mldf_writer {
     uint64_t skipped_total, bytes_written, samples_done;
     uint64_t writeback_from;
     atomic_bool cancelled;
+    atomic_uint_least64_t frames_done; /* packets of videos that were decoded while packing */
 
     struct worker *workers; /* workers[0] is the caller's own */
     int thread_count;

@@ -35,8 +35,8 @@ static char lines[6][300];
 
 static void report_all(void) {
     struct invocation v = {.command = &some};
-    mldf_progress own = {"pack", 10, 40, 1000, 4000}, write = {"write", 8, MLDF_NONE, 0, MLDF_NONE},
-                  tables = {"tables", 40, MLDF_NONE, 10, 20};
+    mldf_progress own = {"pack", 10, 40, 1000, 4000, 0}, write = {"write", 8, MLDF_NONE, 0, MLDF_NONE, 0},
+                  tables = {"tables", 40, MLDF_NONE, 10, 20, 0};
     clock_now = 100;
     progress_begin(&v);
     line_of(&own, lines[0], sizeof lines[0]); /* too early */

@@ -2,7 +2,8 @@
  *
  *     video_planes FILE SAMPLE MODE NUMBER...     planes of these frames, end to end, to standard output
  *
- * MODE: one (all numbers in one call, ascending), each (a call for each number, in the order given, with one worker), new (and a new worker each). */
+ * MODE: one (all numbers in one call, ascending), each (a call for each number, in the order given, with one worker), new (and a new worker each);
+ * with `+` after it no packet is left out that frames between need not. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,12 +48,13 @@ int main(int argc, char **argv) {
         numbers[i] = strtoull(argv[4 + i], NULL, 10);
     if (mldfi_video_open(value.record, &in, &head, &err) < 0)
         return fail(&err);
-    bool one = strcmp(argv[3], "one") == 0;
+    bool one = strncmp(argv[3], "one", 3) == 0;
     for (size_t i = 0; i < (one ? 1 : count); i++) {
         if (mldfi_kit_worker(&kit, FAMILY_VIDEO, &worker, &err) < 0 ||
+            (((struct video_worker *)worker)->feed_all = strchr(argv[3], '+') != NULL, 0) ||
             mldfi_video_decode(worker, &head, &in, numbers + i, one ? count : 1, show, NULL, &err) < 0)
             return fail(&err);
-        if (strcmp(argv[3], "new") == 0)
+        if (strncmp(argv[3], "new", 3) == 0)
             mldfi_kit_free(&kit);
     }
     mldfi_kit_free(&kit);
