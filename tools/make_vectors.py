@@ -283,6 +283,17 @@ def flow_field(name, arguments, flags=0):
     return Field(name, FLOW, arguments, flags | SIZE64, 32)
 
 
+MULTIMODAL = 50
+
+
+def multimodal_field(name, kinds, flags=0):
+    """kinds: role -> (name of the type, Field)."""
+    parts = [{"role": role, "type": kind, **({"arguments": field.arguments} if field.arguments else {})} for role, (kind, field) in kinds.items()]
+    field = Field(name, MULTIMODAL, {"parts": parts}, flags | SIZE64, 56)
+    field.kinds = kinds
+    return field
+
+
 def inline(name, descr, flags=0):
     def walk(members, base):
         """End of the members laid out at base, largest alignment, whether all are aligned."""
@@ -362,6 +373,27 @@ class Flow(Raw):
         self.floats = struct.pack(f"<{len(numbers)}f", *(math.nan if int8 and n == -128 else n * exact for n in numbers))
         super().__init__(struct.pack("<IHHfHBB", frames, height, width, scale, 0, 1 if int8 else 2, 0),
                          struct.pack(f"<{len(numbers)}{'b' if int8 else 'e'}", *numbers))
+
+
+class Parts(Raw):
+    """A multimodal sample: (role, value or None, group, begin) of each part, and the totals of its record."""
+
+    def __init__(self, field, parts, tokens=0, images=0, pixels=0, samples=0, milliseconds=0):
+        roles, mask, at, table, rest = list(field.kinds), 0, 64 * len(parts), b"", b""
+        for role, value, group, begin in parts:
+            kind, record, data = field.kinds[role][1], b"", b""
+            if value is not None:
+                mask |= 1 << roles.index(role)
+                record, data = encode(kind, value)
+            if kind.form and value is not None:
+                pad = -(at + len(rest)) % (64 if kind.type_id in (4, 10, 13, 41, 42) else 8) if data else 0
+                rest += bytes(pad)
+                ptr = at + len(rest) if data else 0
+                head = struct.pack("<QI" if kind.form == SIZE32 else "<QQ", ptr, len(data))
+                record, rest = head + record[len(head):], rest + data
+            table += struct.pack("<HHIq48s", roles.index(role), value is None, group, begin, record)
+        self.dims, self.tokens = [len(parts), images], tokens
+        super().__init__(struct.pack("<IIIIQQQ", mask, len(parts), tokens, images, pixels, samples, milliseconds), table + rest)
 
 
 def encode(field, value):
@@ -482,13 +514,16 @@ class Writer:
                 s["dims"] = [max(p) for p in zip(dims, s["dims"])] if s["dims"] else list(dims)
             if f.type_id in (SPECTROGRAM, CODEC_TOKENS) or f.type_id == FLOW and f.arguments:
                 s["dims"] = [max(p) for p in zip(value.dims, s["dims"])] if s["dims"] else list(value.dims)
+            if f.type_id == MULTIMODAL and f.form == SIZE64:
+                s["dims"] = [max(p) for p in zip(value.dims, s["dims"])] if s["dims"] else list(value.dims)
+                s["units"].append(value.tokens)
             if f.type_id in (TOKENS, PACKED, STREAM) and f.arguments:
                 s["numbers"] += value.ids
                 s["units"].append(len(value.ids))
                 s["dims"] = [max([len(value.ids), *s["dims"]])]
             if f.form and payload:
                 pixels = f.type_id in (10, 13) and record[17] == 0
-                viewable = f.type_id in (4, SPECTROGRAM, CODEC_TOKENS, TOKENS, PACKED, STREAM) or f.type_id == 20 and f.form == SIZE64
+                viewable = f.type_id == MULTIMODAL and f.form == SIZE64 or f.type_id in (4, SPECTROGRAM, CODEC_TOKENS, TOKENS, PACKED, STREAM) or f.type_id == 20 and f.form == SIZE64
                 payloads.append(self.pack(f, payload, sample, index, viewable or pixels))
                 owners.append(index)
         places = self.place(len(self.out) + self.skew, payloads)
@@ -992,6 +1027,20 @@ def valid_files():
              "small": Flow(byte, 3, 20, 30, [i % 5 for i in range(3600)], 2.0**-100), "draft": Raw(bytes(16), b"of the draft")},
             {"half": None, "bytes": Flow(byte, 0, 7, 9, []), "small": Flow(byte, 1, 1, 1, [-1, 1], 2.0**100), "draft": Raw(b"")}]
     yield "flow", Writer(fields, [rows]), None, {}
+
+    kinds = {"text": ("text", text("text")), "tokens": ("text_tokenized", token_field("tokens", TOKENS, {"dtype": "<u2", "vocabulary": 1000})),
+             "image": ("image", image_field("image")), "boxes": ("ndarray", ndarray("boxes", "<f4", [None, 4])), "label": ("int", integer("label")),
+             "data": ("bytes", blob("data")), "sound": ("audio_waveform", sound_field("sound"))}
+    fields = [multimodal_field("doc", kinds, NULLABLE), Field("draft", MULTIMODAL, {}, SIZE32, 24), integer("n")]
+    ids = kinds["tokens"][1]
+    rows = [{"doc": Parts(fields[0], [("text", "a c\u00e9t", 0, 0), ("image", image(2, 3, 3, 0, bytes(range(18))), 1, 0), ("boxes", Array(struct.pack("<8f", *range(8)), [2, 4]), 1, 0),
+                                      ("image", None, 2, 0), ("tokens", Ids(ids, [5, 999, 0]), 0, -7), ("label", -3, 0, 2**40), ("text", "", 0, 0),
+                                      ("sound", sound(1600, 16000, 1, 16, 0, constant_bytes("doc", 3200)), 0, 0), ("tokens", Ids(ids, []), 0, 0)],
+                          3, 1, 6, 1600, 100), "draft": Raw(bytes(12), b"of the draft"), "n": 0},
+            {"doc": None, "draft": Raw(b""), "n": 1},
+            {"doc": Parts(fields[0], []), "draft": Raw(b""), "n": 2},
+            {"doc": Parts(fields[0], [("data", constant_bytes("part", 1500), 2**32 - 1, -2**63), ("label", 7, 0, 2**63 - 1)]), "draft": Raw(b""), "n": 3}]
+    yield "multimodal", Writer(fields, [rows]), None, {}
 
     w, plans = planned()
     yield "pack_plans", w, None, {}

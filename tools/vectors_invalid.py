@@ -276,6 +276,33 @@ def tokens():
     yield case("V12", "units_max", e.fix(), "corrupt", e.ptr(4), "a value of more tokens than the statistics say", when="verify", sample=None, field=None)
 
 
+def multimodal():
+    """The record, then an entry of the table, then the totals."""
+    kinds = {"text": ("text", mv.text("text")), "image": ("image", mv.image_field("image")), "n": ("int", mv.integer("n"))}
+    field = mv.multimodal_field("x", kinds)
+
+    def good():
+        return Editor(mv.Writer([field], [[{"x": mv.Parts(field, [("text", "words", 0, 0), ("image", mv.image(1, 2, 3, 0, b"pixels"), 0, 0), ("n", 5, 0, 0), ("n", None, 0, 0)],
+                                                         0, 1, 2)}]], checksums=False).write())
+
+    for name, code, member, value in (("parts", "I", 20, 6), ("parts_huge", "I", 20, 2**32 - 1), ("mask", "I", 16, 8), ("images", "I", 28, 5)):
+        e = good()
+        e.put(code, e.record(0, 0) + member, value)
+        yield case("A7", f"parts_{name}", e.fix(), "corrupt", e.record(0, 0) + member, f"a multimodal record: {name}", when="access", sample=0, field="x")
+    for name, code, entry, at, value in (("kind", "H", 0, 0, 3), ("flags", "H", 0, 2, 2), ("null_record", "Q", 3, 16, 1), ("tail", "B", 0, 63, 1), ("ptr_in_table", "Q", 0, 16, 255),
+                                         ("ptr_huge", "Q", 0, 16, 2**64 - 1), ("size", "I", 0, 24, 2**32 - 1), ("overlap", "Q", 1, 16, 260), ("image_mode", "B", 1, 33, 99),
+                                         ("image_size", "H", 1, 28, 9)):
+        e = good()
+        ptr = e.get("Q", e.record(0, 0))
+        e.put(code, ptr + 64 * entry + at, value)
+        yield case("A7", f"parts_entry_{name}", e.fix(), "feature" if name == "image_mode" else "corrupt", ptr, f"a part: {name}", when="verify", deep=True, sample=0, field="x")
+    for name, code, at in (("tokens", "I", 24), ("pixels", "Q", 32), ("samples", "Q", 40), ("milliseconds", "Q", 48)):
+        e = good()
+        e.put(code, e.record(0, 0) + at, 77)
+        yield case("A7", f"parts_total_{name}", e.fix(), "corrupt", e.record(0, 0) + at, f"a multimodal record: {name} that its parts do not have", when="verify", deep=True, sample=0,
+                   field="x")
+
+
 def plans():
     """Section 11."""
     data = mv.planned()[0].write()
@@ -916,6 +943,7 @@ def access_cases(base, case, edited):
     yield from tokens()
     yield from features()
     yield from flow()
+    yield from multimodal()
     yield from plans()
 
     e = edited()

@@ -200,7 +200,7 @@ def rounds_of_mldf(work, row):
         loader = mldf.Loader(str(work / f"{row}.mldf"), batch, pipelines=text, threads=0, shuffle=True, seed=1)
     elif row == "single":
         epochs = 11
-        end = "resize((224, 224)) | normalize(imagenet) | chw(f32)"
+        end = "resize([224, 224]) | normalize(imagenet) | chw(f32)"
         text = "; ".join(f"{c}: clip(frames=1, start=random) | {end}" for c in "ab")
         loader = mldf.Loader(str(work / "cameras.mldf"), 6, pipelines=text, threads=0, shuffle=True, seed=1)
     elif row == "hour":
@@ -215,13 +215,13 @@ def rounds_of_mldf(work, row):
         pipelines = {"episode_index": "", "timestamp": ""}
         if row == "windows":
             windows["camera"] = [-1 / 30, 0.0]
-            pipelines["camera"] = "resize((224, 224)) | normalize(imagenet) | chw(f32)"
+            pipelines["camera"] = "resize([224, 224]) | normalize(imagenet) | chw(f32)"
         loader = mldf.Loader(str(work / "robot.mldf"), 64, group="episode_index", windows=windows, edge="clamp", tolerance=1e-3,
                              pipelines={k: v for k, v in pipelines.items() if v}, threads=0, shuffle=True, seed=1,
                              **({"fields": ["action", "state"]} if row == "table" else {}))
     else:
         epochs = 1
-        loader = mldf.Loader(str(work / "pairs.mldf"), 64, pipelines={"jpg": PIPELINE}, threads=0, shuffle=True, seed=1)
+        loader = mldf.Loader(str(work / "pairs.mldf"), 64, pipelines={"jpg": PIPELINE, "txt": "pad"}, threads=0, shuffle=True, seed=1)
 
     def run():
         for _ in range(epochs):

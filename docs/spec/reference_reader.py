@@ -44,7 +44,7 @@ INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT = 1, 2, 3, 4, 5, 6, 40
 IMAGES = (10, 11, 12, 13)  # RAW, JPEG, PNG, any
 WAVEFORM, PACKETS = 20, 21
 SPECTROGRAM, CODEC_TOKENS = GRIDS = (22, 23)
-FRAMES, VIDEO, FLOW = 30, 31, 32
+FRAMES, VIDEO, FLOW, MULTIMODAL = 30, 31, 32, 50
 TOKENS, PACKED, STREAM = TOKEN_TYPES = (41, 42, 44)
 PRIVATE = 0x8000
 REGISTERED = {*range(1, 7), *range(10, 14), *range(20, 24), *range(30, 33), *range(40, 45), 50}
@@ -687,6 +687,89 @@ def flow_fault(a, record, size):
     return ("corrupt", 8, f"{size} bytes") if count * height * width * (2 if is_int8 else 4) != size else None
 
 
+COLUMNS = ("kinds", "groups", "begins", "lengths", "heights", "widths")
+TYPE_IDS = {"int": 1, "float": 2, "bytes": 3, "ndarray": 4, "json": 5, "image_raw": 10, "image_jpeg": 11, "image_png": 12, "image": 13, "audio_waveform": 20,
+            "audio_compressed": 21, "audio_spectrogram": 22, "audio_codec_tokens": 23, "video_frames": 30, "video_compressed": 31, "video_optical_flow": 32,
+            "text": 40, "text_tokenized": 41, "text_packed": 42}
+
+
+def part_kinds(a):
+    """The kinds of a multimodal field's parts, as fields; ValueError when the arguments are wrong."""
+    kinds = []
+    if not isinstance(a.get("parts"), list) or not 1 <= len(a["parts"]) <= 32:
+        raise ValueError("parts")
+    for entry in a["parts"]:
+        if not isinstance(entry, dict):
+            raise ValueError("a kind of parts is no object")
+        role, name, arguments = entry.get("role"), entry.get("type"), entry.get("arguments", {})
+        check_name(role)
+        if set(role) & set(".[]`") or role in COLUMNS or role in [k.name for k in kinds]:
+            raise ValueError(f"role {role!r}")
+        if not isinstance(name, str) or name not in TYPE_IDS or not isinstance(arguments, dict):
+            raise ValueError(f"role {role}: type {name!r}")
+        f = Field(bytes(208), 0)
+        f.name, f.type_id, f.arguments, f.known = role, TYPE_IDS[name], arguments, True
+        if f.type_id in TOKEN_TYPES and not arguments:
+            raise ValueError(f"role {role}: no arguments")
+        f.form, f.record_bytes = File._type_layout(f)
+        if f.record_bytes > 48:
+            raise ValueError(f"role {role}: records of {f.record_bytes} bytes")
+        kinds.append(f)
+    return kinds
+
+
+def parts_fault(f, record, size):
+    """(byte of the record, message), or None."""
+    mask, parts, _, images = struct.unpack_from("<IIII", record, 16)
+    if 64 * parts > size:
+        return 20, f"{parts} parts in {size} bytes"
+    if mask >> len(part_kinds(f.arguments)):
+        return 16, f"mask {mask:#x}"
+    return (28, f"{images} images in {parts} parts") if images > parts else None
+
+
+def multimodal_parts(f, stored):
+    """[(kind, group, begin, Stored or None for a null)] of a multimodal value. SpecError "corrupt" when an entry is wrong."""
+    kinds, parts, out = part_kinds(f.arguments), struct.unpack_from("<I", stored.record, 20)[0], []
+    for i in range(parts):
+        entry = stored.data[64 * i:64 * i + 64]
+        number, flags, group, begin = struct.unpack_from("<HHIq", entry)
+        if number >= len(kinds) or flags > 1:
+            raise SpecError("corrupt", None, f"part {i}: kind {number}, flags {flags}")
+        kind = kinds[number]
+        record = entry[16:16 + (0 if flags else kind.record_bytes)]
+        if any(entry[16 + len(record):]):
+            raise SpecError("corrupt", None, f"part {i}: bytes after its record")
+        ptr, size = struct.unpack_from("<QI" if kind.form == SIZE32 else "<QQ", record) if kind.form and not flags else (0, 0)
+        if (ptr or size) and not (64 * parts <= ptr <= len(stored.data) and size <= len(stored.data) - ptr):
+            raise SpecError("corrupt", None, f"part {i}: {size} bytes at {ptr}")
+        out.append((kind, group, begin, None if flags else Stored(record, stored.data[ptr:ptr + size])))
+    return out
+
+
+def part_totals(parts, kinds):
+    """mask, tokens, images, pixels, samples, milliseconds, as the record has them."""
+    mask = tokens = images = pixels = samples = milliseconds = 0
+    for kind, _, _, s in parts:
+        if s is None:
+            continue
+        mask |= 1 << [k.name for k in kinds].index(kind.name)
+        if kind.type_id in IMAGES:
+            height, width = struct.unpack_from("<HH", s.record, 12)
+            images, pixels = images + 1, pixels + height * width
+        elif kind.type_id in (WAVEFORM, PACKETS):
+            count, rate = struct.unpack_from("<QI", s.record, 16)
+            samples, milliseconds = samples + count, milliseconds + (count * 1000 // rate if rate else 0)
+        elif kind.type_id == FRAMES:
+            count, _, num, den = struct.unpack_from("<IIII", s.record, 16)
+            milliseconds += count * 1000 * den // num if num else 0
+        elif kind.type_id == VIDEO:
+            milliseconds += struct.unpack_from("<Q", s.record, 40)[0] // 1000
+        elif kind.type_id in TOKEN_TYPES:
+            tokens += File.tokens(kind, s.record)
+    return mask, tokens, images, pixels, samples, milliseconds
+
+
 def flow_floats(a, record, data):
     """Optical flow as float32 (frames, height, width, 2), NaN where it is not known."""
     numbers = np.frombuffer(data, a["dtype"])
@@ -1277,6 +1360,9 @@ class File:
             if a.get("dtype") not in ("|i1", "<f2"):
                 raise ValueError("dtype")
             return SIZE64, 32
+        if f.type_id == MULTIMODAL and f.form != SIZE32:
+            part_kinds(a)
+            return SIZE64, 56
         if f.type_id in GRIDS and f.form != SIZE32:
             check_grid_arguments(f.type_id, a)
             return SIZE64, 24
@@ -1506,6 +1592,8 @@ class File:
             return list(struct.unpack_from("<IHH", record, 16))
         if f.type_id == FLOW and f.known:
             return [*struct.unpack_from("<IHH", record, 16), 2]
+        if f.type_id == MULTIMODAL and f.known:
+            return [*struct.unpack_from("<I4xI", record, 20)]
         if f.type_id == VIDEO and f.known:
             frames, _, width, height = struct.unpack_from("<IIHH", record, 16)
             return [frames, height, width]
@@ -1536,6 +1624,10 @@ class File:
         def bad(status, at, message):
             return SpecError(status, at, f"row {sample}, field {name}: {message}", sample, name)
 
+        return self._decode(f, s, r, bad)
+
+    def _decode(self, f, s, r, bad):
+        """The value of a record at byte r with its payload; bad makes the error."""
         if f.type_id == INT:  # A7
             dtype = f.arguments.get("dtype", "<i8")
             number = int.from_bytes(s.record, "little", signed=dtype != "<u8")
@@ -1565,6 +1657,11 @@ class File:
             return flow_floats(f.arguments, s.record, s.data)
         if f.type_id == FRAMES:
             wrong = frames_fault(f.arguments, s.record, len(s.data))
+            if wrong:
+                raise bad("corrupt", r + wrong[0], wrong[1])
+            return s
+        if f.type_id == MULTIMODAL:
+            wrong = parts_fault(f, s.record, len(s.data))
             if wrong:
                 raise bad("corrupt", r + wrong[0], wrong[1])
             return s
@@ -1740,6 +1837,8 @@ class File:
                     if size and not bad_entries and (ptr, size) not in entries:
                         raise SpecError("corrupt", r, "no such allocation", sample, f.name)
                     dims = self.shape(f, self.data[r:r + f.record_bytes]) if f.known else []
+                    if f.type_id == MULTIMODAL and f.known:
+                        longest[f.name] = max(longest[f.name], self.u32(r + 24))
                     if f.type_id in TOKEN_TYPES and f.known and f.arguments:
                         longest[f.name] = max(longest[f.name], self.tokens(f, self.data[r:r + f.record_bytes]))
                     stored, value, most = largest[f.name]
@@ -1781,6 +1880,7 @@ class File:
                         value = self.value(sample, f.name)
                         self._check_fast_jpeg(sample, f, value)
                         self._check_packets(sample, f, value)
+                        self._check_parts(sample, f, value)
                         self._check_along(sample, f, value)
                     except SpecError as why:
                         problems.append(why)
@@ -1862,6 +1962,38 @@ class File:
                 audio_packets(value)
             except SpecError as why:
                 raise SpecError(why.status, struct.unpack_from("<Q", value.record)[0], why.message, sample, f.name) from None
+
+    def _check_parts(self, sample, f, value):
+        """Every part of a multimodal sample by its own type, and the record's totals."""
+        if f.type_id != MULTIMODAL or not f.known or value is None:
+            return
+        ptr, r = struct.unpack_from("<Q", value.record)[0], self._record(sample, f)
+
+        def bad(status, at, message):
+            return SpecError(status, ptr, message, sample, f.name)
+
+        try:
+            parts, end = multimodal_parts(f, value), 64 * struct.unpack_from("<I", value.record, 20)[0]
+        except SpecError as why:
+            raise bad(why.status, None, why.message) from None
+        for i, (kind, _, _, s) in enumerate(parts):
+            if s is None:
+                continue
+            if s.data:
+                at = struct.unpack_from("<Q", s.record)[0]
+                if at < end:
+                    raise bad("corrupt", None, f"part {i} begins before the end of the one before it")
+                end = at + len(s.data)
+            self._decode(kind, s, 0, bad)
+            try:
+                self._check_packets(sample, kind, s)
+            except SpecError as why:
+                raise bad(why.status, None, why.message) from None
+        said = struct.unpack_from("<I4xIIQQQ", value.record, 16)
+        for name, at, one, other in zip(("mask", "tokens", "images", "pixels", "samples", "milliseconds"), (16, 24, 28, 32, 40, 48),
+                                        said, part_totals(parts, part_kinds(f.arguments))):
+            if one != other:
+                raise SpecError("corrupt", r + at, f"the record says {name} {one}, and the parts have {other}", sample, f.name)
 
     def _check_along(self, sample, f, value):  # V14
         other = self.by_name.get(f.arguments.get("along")) if f.type_id in (NDARRAY, JSON) and f.known and value is not None else None

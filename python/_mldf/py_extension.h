@@ -49,7 +49,8 @@ struct module_state *state_of_self(PyObject *self);
 
 /* Method tables of the files, joined by py_module.c. */
 extern PyMethodDef reader_functions[], writer_functions[], tool_functions[], tool_write_functions[], plan_functions[],
-    image_functions[], loader_functions[], operation_functions[], video_functions[], view_functions[];
+    image_functions[], loader_functions[], operation_functions[], parts_functions[], video_functions[],
+    view_functions[];
 
 /* py_view.c: what a sample is; NULL with TypeError when it is no View. */
 extern PyType_Spec view_spec;
@@ -257,6 +258,8 @@ mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const 
                       bool copy, struct workspace *workspace, struct cell *out, mldf_error *err);
 void cell_free(struct cell *cell);
 PyObject *cell_object(struct module_state *state, struct handle *handle, const struct slot *slot, struct cell *cell);
+/* A value that no reader is needed for, as its kind says: a copy, in the cell's own memory. */
+PyObject *value_object(struct module_state *state, struct cell *cell);
 /* The numbers of a recording, whole. */
 PyObject *recording_object(struct module_state *state, struct handle *handle, size_t field, uint64_t sample);
 

@@ -252,6 +252,20 @@ static PyObject *plain_object(struct module_state *state, struct handle *handle,
     return bytes_object(v->data, v->bytes);
 }
 
+PyObject *value_object(struct module_state *state, struct cell *cell) {
+    static const struct slot slot = {0};
+    const mldf_value *v = &cell->value;
+    if (v->kind == MLDF_KIND_TEXT) {
+        PyObject *text = PyUnicode_DecodeUTF8(v->data ? v->data : "", (Py_ssize_t)v->bytes, NULL);
+        if (!text && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
+            PyErr_Clear();
+            raise_status(state, MLDF_E_CORRUPT, "the text is not UTF-8");
+        }
+        return text;
+    }
+    return plain_object(state, NULL, &slot, cell);
+}
+
 /* decode(reader, field, sample, samples, rate, channels, bits, codec) */
 static PyObject *lazy_recording(struct module_state *state, struct handle *handle, const struct slot *slot,
                                 const struct cell *cell) {
@@ -367,10 +381,14 @@ static bool fill_slot(const mldf_reader *reader, PyObject *item, struct slot *sl
     bool image = info->type_id >= MLDF_IMAGE_RAW && info->type_id <= MLDF_IMAGE;
     slot->field = (size_t)field;
     bool audio = (info->type_id == MLDF_AUDIO_WAVEFORM || info->type_id == MLDF_AUDIO_COMPRESSED) && info->known;
-    bool video = (info->type_id == MLDF_VIDEO_FRAMES || info->type_id == MLDF_VIDEO_COMPRESSED) && info->known &&
-                 decode != Py_None;
+    bool made = info->known && decode != Py_None;
+    bool parts = info->type_id == MLDF_MULTIMODAL && made; /* its parts are decoded or not */
+    bool video = (info->type_id == MLDF_VIDEO_FRAMES || info->type_id == MLDF_VIDEO_COMPRESSED) && made;
     bool recording = audio && pixels && decode != Py_None;
-    slot->how = image && pixels ? HOW_IMAGE : recording ? HOW_RECORDING : video && pixels ? HOW_VIDEO : HOW_PLAIN;
+    slot->how = image && pixels              ? HOW_IMAGE
+                : recording                  ? HOW_RECORDING
+                : (video && pixels) || parts ? HOW_VIDEO
+                                             : HOW_PLAIN;
     slot->cheap = (slot->how == HOW_PLAIN || slot->how == HOW_RECORDING) && !(info->flags & MLDF_FIELD_COMPRESSED);
     slot->dtype = object_or_null(dtype);
     slot->decode = video && !pixels ? NULL : object_or_null(decode);

@@ -32,6 +32,7 @@ from ._mldf import version as __version__
 from .audio import Audio, CompressedAudio, Recording
 from .batch import Batch
 from .dataset import Dataset, open
+from .documents import Interleaved, from_documents, interleave
 from .engine import Engine
 from .errors import Error
 from .fields import (
@@ -56,7 +57,9 @@ from .loader import Loader
 from .loader_state import Place
 from .loader_stats import LoaderStats
 from .look import diff, info, plan, plan_tokens, stats, verify
+from .multimodal import Multimodal, SamplePart
 from .ops import *  # noqa: F403  # a class for every operation
+from .packed_documents import pack_documents
 from .pipeline import CFunction, CSource, Operation
 from .progress import Progress
 from .results import Difference, DiffResult, Leftover, Part, Problem, Result, Skip, VerifyResult
@@ -90,6 +93,7 @@ __all__ = [
     "Frames",
     "Image",
     "Int",
+    "Interleaved",
     "ItemView",
     "Json",
     "Keys",
@@ -97,6 +101,7 @@ __all__ = [
     "Engine",
     "Loader",
     "LoaderStats",
+    "Multimodal",
     "NDArray",
     "Operation",
     "OpticalFlow",
@@ -110,6 +115,7 @@ __all__ = [
     "Recording",
     "Result",
     "Sample",
+    "SamplePart",
     "Schema",
     "Skip",
     "Struct",
@@ -130,13 +136,16 @@ __all__ = [
     "errors",
     "extract",
     "features",
+    "from_documents",
     "from_lerobot",
     "images",
     "info",
+    "interleave",
     "merge",
     "open",
     "ops",
     "pack",
+    "pack_documents",
     "plan",
     "plan_tokens",
     "register_field",

@@ -12,9 +12,10 @@ from .audio import Recording
 from .errors import ArgumentError, CorruptError, SchemaError, WrongTypeError
 from .fields import registered_types
 from .limits import flag, whole_or_none
+from .multimodal import multimodal_decoder
 from .paths import encode
 from .sample import sample_type
-from .schema import AUDIO, COMPRESSED_AUDIO, JSON, VIDEO_COMPRESSED, VIDEO_FRAMES, FieldInfo, Schema
+from .schema import AUDIO, COMPRESSED_AUDIO, JSON, MULTIMODAL, VIDEO_COMPRESSED, VIDEO_FRAMES, FieldInfo, Schema
 from .video import video_decoder
 
 __all__ = ["Files", "View", "field_list"]
@@ -142,6 +143,8 @@ def _decoder(field: FieldInfo, decode: bool) -> Callable[..., Any] | None:
         return Recording
     if field.type_id in (VIDEO_FRAMES, VIDEO_COMPRESSED) and field.known:
         return video_decoder(field)
+    if field.type_id == MULTIMODAL and field.known:
+        return multimodal_decoder(field, decode)
     return field.custom.decode if field.custom is not None else None
 
 

@@ -22,8 +22,10 @@ from .errors import ArgumentError, Error, NoFieldError, WrongTypeError
 from .fields import registered_types
 from .limits import flag, flag_or_none
 from .loader_custom import Decoded, Decoder, Rows
+from .multimodal import is_part
 from .packed import one_number
 from .pipeline import Pipelines
+from .schema import MULTIMODAL
 from .statements import LOADERS_OWN, Compiled, compile_pipelines, quoted
 from .suggest import near
 from .views import ItemView
@@ -190,6 +192,9 @@ class Outputs:
                 found.statements.append(f"{quoted(name)}: decode")
             elif name in schema and schema[name].custom is not None:
                 found.decode(quoted(name), name, name)
+            elif name not in schema and is_part(name, schema):
+                found.statements.append(quoted(name))
+                found.named.add(name)
             elif _owner(name) in found.named and name not in schema:
                 continue  # x_length: _pick knows whether there is one
             elif name not in schema or not self._is_fixed(name) or schema[name].is_struct:
@@ -206,7 +211,9 @@ class Outputs:
                 continue
             # A null in a batch is an error: a field that may have some must be asked for.
             wanted = name in self._fields if self._fields is not None else not field.nullable
-            if name in LOADERS_OWN or field.is_struct:  # never an output, and no input of drop
+            if (
+                name in LOADERS_OWN or field.is_struct or field.type_id == MULTIMODAL
+            ):  # never an output, no input of drop
                 continue
             if wanted and name not in named and self._decodes(name):
                 found.decode(quoted(name), name, name)

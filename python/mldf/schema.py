@@ -20,11 +20,23 @@ AUDIO, COMPRESSED_AUDIO = 20, 21
 SPECTROGRAM, CODEC_TOKENS = 22, 23
 TOKENS, PACKED, STREAM = 41, 42, 44
 VIDEO_FRAMES, VIDEO_COMPRESSED, OPTICAL_FLOW = 30, 31, 32
+MULTIMODAL = 50
 TOKEN_RECORDS = {
     TOKENS: [("ptr", "<u8"), ("size", "<u4"), ("num_tokens", "<u4")],
     PACKED: [("ptr", "<u8"), ("size", "<u8"), ("num_tokens", "<u4"), ("num_documents", "<u4")],
     STREAM: [("ptr", "<u8"), ("size", "<u8"), ("num_tokens", "<u8"), ("num_documents", "<u8")],
 }
+MULTIMODAL_RECORD = [
+    ("ptr", "<u8"),
+    ("size", "<u8"),
+    ("mask", "<u4"),
+    ("parts", "<u4"),
+    ("tokens", "<u4"),
+    ("images", "<u4"),
+    ("pixels", "<u8"),
+    ("samples", "<u8"),
+    ("milliseconds", "<u8"),
+]
 VIDEO_RECORD = [
     ("ptr", "<u8"),
     ("size", "<u8"),
@@ -296,6 +308,8 @@ def rows_dtype(schema: Schema, row_bytes: int) -> np.dtype[Any]:
             kind = np.dtype(COMPRESSED_VIDEO_RECORD)
         elif field.type_id == OPTICAL_FLOW and field.known:
             kind = np.dtype(FLOW_RECORD)
+        elif field.type_id == MULTIMODAL and field.known:
+            kind = np.dtype(MULTIMODAL_RECORD)
         elif field.type_id in (SPECTROGRAM, CODEC_TOKENS) and field.known:
             across = "bins" if field.type_id == SPECTROGRAM else "codebooks"
             kind = np.dtype(

@@ -11,7 +11,7 @@ from typing import Any
 
 from .errors import ArgumentError, Error, WrongTypeError
 from .pipeline import Key, Operation, OwnOperation, Pipeline, Pipelines, canonical
-from .schema import Schema
+from .schema import MULTIMODAL, Schema
 from .suggest import nearest
 
 __all__ = ["LOADERS_OWN", "Compiled", "compile_pipelines", "quoted"]
@@ -125,8 +125,8 @@ def _steps(
 LOADERS_OWN = ("index", "valid", "key")
 """Outputs of the loader itself; a field of such a name comes out under another."""
 
-_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*")
-_NAMES = re.compile(r"`((?:[^`\\]|\\.)*)`|([A-Za-z_][A-Za-z0-9_.]*)|([\[\],=])")
+_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*(\[[0-9]{1,9}\])?")
+_NAMES = re.compile(r"`((?:[^`\\]|\\.)*)`|([A-Za-z_][A-Za-z0-9_.]*(?:\[[0-9]{1,9}\])?)|([\[\],=])")
 
 
 def quoted(name: str) -> str:
@@ -243,7 +243,7 @@ def _add(out: Compiled, key: Any, pipeline: Pipeline, fields: Schema) -> None:
             _add(out, part, pipeline, fields)
         return
     if pipeline is None:
-        odd = key in fields and (fields[key].is_struct or not fields[key].known)
+        odd = key in fields and (fields[key].is_struct or not fields[key].known or fields[key].type_id == MULTIMODAL)
         if not odd and key not in LOADERS_OWN:  # else it is no input of drop
             out.statements.append(f"{left}: drop")
         out.named |= {*names, key}

@@ -12,7 +12,7 @@ from typing import Any
 
 from .errors import RangeError, SchemaError, WrongTypeError
 
-__all__ = ["Tokenizing", "describe_tokenizer", "is_tokenizer", "tokenizing"]
+__all__ = ["Tokenizing", "describe_tokenizer", "encoder", "is_tokenizer", "tokenizing"]
 
 BATCH_CHARACTERS = 1 << 20
 BATCH_SAMPLES = 4096
@@ -119,6 +119,11 @@ def _encoder(given: Any, parse: bool) -> Encoder:
     if callable(backend):
         return backend  # type: ignore[no-any-return]
     raise SchemaError(f"tokenizer={given!r}: neither callable (list of str to list of ids) nor a tokenizer known here")
+
+
+def encoder(field: Any) -> Encoder:
+    """Of a mldf.Tokens with a tokenizer: list of str → list of ids."""
+    return _encoder(field.tokenizer, field.specials == "parse")
 
 
 class _Field:

@@ -20,6 +20,7 @@ from .arrays import array_converter, struct_converter
 from .audio import audio_converter
 from .errors import Error, RangeError, WrongTypeError
 from .foreign import from_pil, from_tensor, is_gone, is_na, is_pil, is_tensor, kind, missing, read_file, unmasked, wrong
+from .multimodal import multimodal_converter
 from .schema import (
     AUDIO,
     BYTES,
@@ -29,6 +30,7 @@ from .schema import (
     INLINE,
     INT,
     JSON,
+    MULTIMODAL,
     NDARRAY,
     OPTICAL_FLOW,
     PACKED,
@@ -332,4 +334,6 @@ def converter(field: FieldInfo) -> Converter:
         VIDEO_COMPRESSED: video_file_converter,
         OPTICAL_FLOW: flow_converter,
     }
+    if field.type_id == MULTIMODAL and field.known:
+        return multimodal_converter(field, converter)
     return _image(field) if field.is_image else makers.get(field.type_id, _custom)(field)

@@ -109,6 +109,11 @@ struct field_part {
     /* It lies in the value's bytes as `member` says. Otherwise its edge is that of stored media, and `locate` finds it in the payload. */
     bool strided;
     mldf_member member;
+    /* A table at the beginning of the payload has it (part_table): the values of `kind` that a sample has. `all` of them, one after the other, else
+     * the one with this number; or a `column` of the table itself. */
+    bool tabled, all, column;
+    uint64_t number;
+    const struct schema_field *kind;
 };
 
 /* A part of one value as a field of its own would have it: bytes of the payload, and the record that its decoder reads. */
@@ -198,6 +203,16 @@ struct field_type {
     /* Where a part is, from the record alone: value->data may be NULL. Parts that are strided need none. */
     mldf_status (*locate)(const struct schema_field *field, const struct field_part *part, const mldf_value *value,
                           struct part_place *out, mldf_error *err);
+    /* Of tabled parts: how many bytes of the payload are its table. The others get that table, of a payload of payload_bytes. */
+    uint64_t (*part_table)(const struct schema_field *field, const uint8_t *record);
+    /* The next value of the part's kind from entry *at of the table on, which becomes the entry after it. null: it is there, and null. MLDF_END: there
+     * are no more. */
+    mldf_status (*part_entry)(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
+                              uint64_t payload_bytes, const uint8_t *table, uint64_t *at, struct part_place *out,
+                              bool *null, mldf_error *err);
+    /* A column's numbers, appended. */
+    mldf_status (*part_column)(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
+                               uint64_t payload_bytes, const uint8_t *table, mldf_buffer *out, mldf_error *err);
     /* When a part that is a sound begins, from the value's own bytes. NULL: with the value. */
     mldf_status (*part_start)(const struct schema_field *field, const struct field_part *part,
                               const struct audio_bytes *in, struct start *out, mldf_error *err);
@@ -219,6 +234,8 @@ struct field_type {
     /* The record says what a value is, whatever the field's arguments: fields of one family match each other, and its media decode and encode
      * their values. NONE: dtype and shape must match. */
     media_family self_describing;
+    /* value_json has more to say than a payload's hash when it is given a value of 0 bytes: what the record says. */
+    bool describes_records;
     /* A value is read by the field's arguments: fields of several files match if these are equal. */
     bool by_arguments;
     /* NULL: values are not made from files, but by the caller. */

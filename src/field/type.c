@@ -52,6 +52,8 @@ const struct field_type *mldfi_builtin_type(uint16_t id) {
         return &mldfi_type_text_packed;
     case MLDF_TOKEN_STREAM:
         return &mldfi_type_token_stream;
+    case MLDF_MULTIMODAL:
+        return &mldfi_type_multimodal;
     default:
         return NULL;
     }

@@ -19,7 +19,8 @@ extern const struct field_type mldfi_type_video_frames;                         
 extern const struct field_type mldfi_type_video_compressed;                                 /* video_compressed.c */
 extern const struct field_type mldfi_type_video_optical_flow;                               /* video_flow.c */
 extern const struct field_type mldfi_type_text_tokenized, mldfi_type_text_packed,
-    mldfi_type_token_stream; /* tokens_type.c */
+    mldfi_type_token_stream;                          /* tokens_type.c */
+extern const struct field_type mldfi_type_multimodal; /* multimodal_type.c */
 
 /* Bytes of an array; false when they pass 2^64. Nothing times anything is nothing. */
 bool mldfi_array_bytes(const uint64_t *dims, uint32_t ndim, mldf_dtype dtype, uint64_t *out);

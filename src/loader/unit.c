@@ -597,12 +597,30 @@ static bool run_couple(struct worker *worker, struct job *job, struct couple *co
 
 /* ---- A run of slots ------------------------------------------------------------------------------------------------------------------- */
 
+enum { ROWS_AHEAD = 4 };
+
+/* The values of the slot that is next, and the rows of one behind it, on their way into the cache: in random order each would be waited for. */
+static void look_ahead(const struct worker *worker, const struct job *job, size_t index, size_t to) {
+    const struct dataset *dataset = &worker->loader->dataset;
+    size_t fields;
+    const size_t *used = mldfi_plan_fields(worker->loader->plan, &fields);
+    for (size_t step = 1; step <= ROWS_AHEAD; step += ROWS_AHEAD - 1)
+        for (size_t k = 0; k < fields && index + step < to; k++) {
+            const struct seat *seat = &job->slots[index + step].seat;
+            const struct bound_field *bound = &dataset->fields[seat->reader * dataset->field_count + used[k]];
+            if (bound->way == WAY_READ || bound->way == WAY_DIRECT)
+                mldfi_reader_prefetch(dataset->readers[seat->reader], seat->sample, bound->field, step == 1);
+        }
+}
+
 void mldfi_unit_run(struct worker *worker, struct job *job, size_t from, size_t to) {
     const struct dataset *dataset = &worker->loader->dataset;
-    bool good = true, cut = dataset->cut != SIZE_MAX && !dataset->cut_in_source;
+    bool good = true, cut = dataset->cut != SIZE_MAX && !dataset->cut_in_source, whole = !dataset->made_by_view;
     for (size_t i = from; !worker->loader->pairs && i < to && good && !is_halted(worker); i++) {
         if (cut && i + 1 < to)
             mldfi_item_prefetch(dataset->readers, &job->slots[i + 1].seat.item, &worker->items);
+        if (whole)
+            look_ahead(worker, job, i, to);
         good = run_one(worker, job, i);
     }
     for (size_t i = from; worker->loader->pairs && i < to && good && !is_halted(worker); i++) {

@@ -40,14 +40,45 @@ bool mldfi_field_is_default(const struct builder *b, size_t field) {
 
 /* ---- Names ----------------------------------------------------------------------------------------------------------------------------------- */
 
+/* Of "image[12]" the bytes of "image", and the number; all of the name where it has none. */
+static size_t split_number(const char *name, bool *numbered, uint64_t *number) {
+    size_t bytes = strlen(name), at = bytes;
+    *numbered = false;
+    if (bytes < 4 || name[bytes - 1] != ']')
+        return bytes;
+    while (at > 0 && name[at - 1] != '[')
+        at--;
+    if (at < 2 || bytes - 1 - at > 9 || bytes - 1 == at)
+        return bytes;
+    *number = 0;
+    for (size_t i = at; i < bytes - 1; i++) {
+        if (name[i] < '0' || name[i] > '9')
+            return bytes;
+        *number = *number * 10 + (uint64_t)(name[i] - '0');
+    }
+    *numbered = true;
+    return at - 1;
+}
+
 static mldf_status find_part(const struct schema_field *field, const char *name, struct source *out, mldf_error *err) {
     mldf_status status = MLDF_OK;
+    struct field_part *part = &out->part;
+    bool numbered;
+    uint64_t number;
+    size_t bytes = split_number(name, &numbered, &number);
     for (size_t i = 0; status == MLDF_OK; i++) {
-        status = field->type->part(field, i, &out->part, err);
-        if (status == MLDF_OK && strcmp(out->part.name, name) == 0) {
-            out->is_part = true;
-            return MLDF_OK;
+        status = field->type->part(field, i, part, err);
+        if (status != MLDF_OK)
+            break;
+        bool one = numbered && part->all && strlen(part->name) == bytes && memcmp(part->name, name, bytes) == 0;
+        if (!one && strcmp(part->name, name) != 0)
+            continue;
+        if (one) {
+            part->all = false;
+            part->number = number;
         }
+        out->is_part = true;
+        return MLDF_OK;
     }
     return status == MLDF_END ? MLDF_OK : status;
 }
@@ -86,7 +117,8 @@ mldf_status mldfi_source_edge(const struct builder *b, const struct source *sour
     }
     memset(out, 0, sizeof *out);
     status = field->type->part_edge(field, &source->part, bounds, out, err);
-    if (status == MLDF_OK && !source->part.strided && (out->kind != VALUE_ENCODED || !field->type->locate))
+    if (status == MLDF_OK && !source->part.strided && !source->part.tabled &&
+        (out->kind != VALUE_ENCODED || !field->type->locate))
         return mldfi_fail(err, MLDF_E_TYPE, "%s.%s is not stored media, which a pipeline could find in the payload",
                           field->name, source->part.name);
     return status;

@@ -95,7 +95,9 @@ static mldf_status chain_of_chain(struct builder *b, const char *name, size_t in
     if (b->graph->chains[input].output.collate != COLLATE_FIXED)
         return mldfi_chain_fail(b, input, err, MLDF_E_ARGUMENT,
                                 "it ends with a step for whole batches: nothing follows");
-    mldf_status status = mldfi_chain_decode(b, input, offset, err);
+    mldf_status status = mldfi_check_single(b, input, err);
+    if (status == MLDF_OK)
+        status = mldfi_chain_decode(b, input, offset, err);
     if (status == MLDF_OK)
         status = chain_new(b, name, offset, out, err);
     if (status < 0)
@@ -135,6 +137,8 @@ static mldf_status find_input(struct builder *b, const char *name, uint32_t offs
     if (b->graph->chains[*out].output.collate != COLLATE_FIXED)
         return mldfi_chain_fail(b, *out, err, MLDF_E_ARGUMENT,
                                 "it ends with a step for whole batches: no input of others");
+    if ((status = mldfi_check_single(b, *out, err)) < 0)
+        return status;
     status = mldfi_chain_decode(b, *out, offset, err);
     b->drafts[*out].frozen = true;
     return status;

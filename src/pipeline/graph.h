@@ -79,6 +79,17 @@ size_t mldfi_chain_find(const struct builder *b, const char *name);
 __attribute__((format(printf, 5, 6))) mldf_status
 mldfi_chain_fail(const struct builder *b, size_t chain, mldf_error *err, mldf_status status, const char *format, ...);
 
+/* ---- graph_parts.c: chains that run for each of several parts ----------------------------------------------------------------------------- */
+
+/* Refuses such a chain where a sample must have one value. */
+mldf_status mldfi_check_single(const struct builder *b, size_t chain, mldf_error *err);
+/* The members of a statement are all of that kind, or none is. */
+mldf_status mldfi_check_alike(const struct builder *b, const size_t *chains, size_t count, mldf_error *err);
+/* The type of what all entries together are, once: before a step that makes the batch, or at the chain's end. */
+mldf_status mldfi_lift_entries(struct builder *b, size_t chain, mldf_error *err);
+/* At the chain's end: flat, unless a step said otherwise. */
+mldf_status mldfi_finish_entries(struct builder *b, size_t chain, mldf_error *err);
+
 /* ---- graph_step.c --------------------------------------------------------------------------------------------------------------------------------- */
 
 /* The members of a statement. */

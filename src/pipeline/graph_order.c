@@ -118,6 +118,9 @@ mldf_status mldfi_chain_finish(struct builder *b, size_t at, mldf_error *err) {
     mldf_status status = mldfi_chain_decode(b, at, b->graph->chains[at].offset, err);
     if (status < 0)
         return status;
+    status = mldfi_finish_entries(b, at, err);
+    if (status < 0)
+        return status;
     struct chain *chain = &b->graph->chains[at];
     struct plan_output *out = &chain->output;
     out->name = chain->name;

@@ -115,6 +115,8 @@ static mldf_status share_draw(struct builder *b, const struct target *t, const s
         return MLDF_OK;
     mldf_status status = check_group(b, t, step, out->leader, err);
     if (status == MLDF_OK)
+        status = mldfi_check_alike(b, t->chains, t->count, err);
+    if (status == MLDF_OK)
         status = name_stream(b, t, out->leader, step, &out->stream, err);
     out->shared = b->graph->shared_count;
     for (size_t i = 0; i < t->count && status == MLDF_OK; i++) {
@@ -240,7 +242,11 @@ static mldf_status append_op(struct builder *b, size_t at, const struct step *st
     op->lead_steps = place->steps;
     op->lead_timed = place->timed;
     op->follows = place->shared;
-    status = infer_one(b, at, op, err);
+    status = step->type->flags & OP_COLLATE ? mldfi_lift_entries(b, at, err) : MLDF_OK;
+    if (status == MLDF_OK && (step->type->flags & OP_PAIR))
+        status = mldfi_check_single(b, at, err);
+    if (status == MLDF_OK)
+        status = infer_one(b, at, op, err);
     if (status < 0) {
         mldfi_op_free(op);
         return name_step(b, at, step, status, err);

@@ -145,7 +145,18 @@ static bool is_name_start(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (uint8_t)c >= 0x80;
 }
 
-/* Bytes of the bare word at the beginning of text; dots are part of it inside. */
+/* "[12]" behind a word: one of several parts. */
+static size_t number_bytes(const char *text, size_t bytes) {
+    enum { DIGITS = 9 };
+    size_t at = 1;
+    if (bytes < 3 || text[0] != '[')
+        return 0;
+    while (at < bytes && at <= DIGITS && is_digit(text[at]))
+        at++;
+    return at > 1 && at < bytes && text[at] == ']' ? at + 1 : 0;
+}
+
+/* Bytes of the bare word at the beginning of text; dots are part of it inside, and a number in brackets at its end. */
 static size_t word_bytes(const char *text, size_t bytes) {
     size_t at = 0;
     if (bytes == 0 || !is_name_start(text[0]))
@@ -156,7 +167,7 @@ static size_t word_bytes(const char *text, size_t bytes) {
             break;
         at++;
     }
-    return at;
+    return at + number_bytes(text + at, bytes - at);
 }
 
 bool mldfi_is_bare_word(const char *text, size_t bytes) {

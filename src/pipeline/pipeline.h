@@ -2,6 +2,7 @@
 #ifndef MLDF_PIPELINE_PIPELINE_H
 #define MLDF_PIPELINE_PIPELINE_H
 
+#include "field/field.h"
 #include "pipeline/op.h"
 #include "pipeline/plan.h"
 
@@ -119,6 +120,8 @@ struct chain {
     size_t op_count;
     struct op *fill; /* what a null becomes in front of ops[fill_at]; NULL: an error. Not one of ops (null.h) */
     size_t fill_at;
+    bool lifted;     /* `all`: the output's type has the dimension of the entries, or of their lengths; */
+    bool stacked;    /* entries are of one shape: the output has one more dimension */
     bool hidden;     /* no output: dropped, or an input only */
     uint32_t offset; /* of its name in the pipeline's text; 0 for fields that no statement names */
     struct plan_output output;
@@ -129,6 +132,13 @@ struct chain {
     unsigned prepared; /* PREPARE_...: what depends on it before the sample is run (prepare.c) */
     size_t once;       /* so many operations at its beginning could be done when packing (once.c) */
 };
+/* Its value is found by the payload's table (run_parts.c); all: it runs once for each of them. */
+static inline bool mldfi_is_tabled(const struct chain *c) {
+    return c->part && c->part->tabled;
+}
+static inline bool mldfi_is_all(const struct chain *c) {
+    return c->part && c->part->all;
+}
 struct graph {
     struct chain *chains; /* in an order in which inputs come first, leaders of groups too */
     size_t chain_count;

@@ -241,8 +241,10 @@ mldf_status mldfi_plan_new(const mldf_pipeline *pipeline, const mldf_schema *sch
         if (status == MLDF_OK)
             status = mldfi_plan_note_shares(plan, err);
         mldfi_plan_note_direct(&plan->graph);
-        for (size_t i = 0; i < plan->graph.chain_count; i++)
+        for (size_t i = 0; i < plan->graph.chain_count; i++) {
             plan->steps = plan->steps || plan->graph.chains[i].op_count > 0;
+            plan->tabled = plan->tabled || mldfi_is_tabled(&plan->graph.chains[i]);
+        }
     }
     if (status < 0) {
         mldfi_plan_free(plan);

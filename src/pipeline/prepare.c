@@ -74,7 +74,7 @@ void mldfi_plan_note_prepared(struct graph *graph) {
         const struct source_type *source = mldfi_chain_source(c);
         if (!c->hidden && c->output.collate != COLLATE_FIXED)
             c->prepared |= PREPARE_LENGTHS;
-        if (source && source->ranges)
+        if (source && source->ranges && !mldfi_is_tabled(c))
             c->prepared |= PREPARE_RANGES;
         if (c->prepared)
             pass_on(graph, c);
@@ -125,7 +125,7 @@ static void note_samples(const struct chain *c, size_t first, struct side *side,
 }
 
 /* The shape of a chain's result, in its memory (without the data). */
-static mldf_status shape_of(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+mldf_status mldfi_shape_one(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
     struct tensor *t = &memory->tensor;
@@ -155,6 +155,11 @@ static mldf_status shape_of(const struct run *r, struct side *side, size_t chain
     if (status < 0)
         mldfi_name_chain(c, err);
     return status;
+}
+
+static mldf_status shape_of(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
+    return mldfi_is_all(&r->plan->graph.chains[chain]) ? mldfi_shape_entries(r, side, chain, err)
+                                                       : mldfi_shape_one(r, side, chain, err);
 }
 
 static mldf_status length_of(const struct chain *c, const struct chain_memory *memory, struct plan_length *out,
@@ -240,7 +245,7 @@ bool mldfi_plan_has_ranges(const struct plan *plan, size_t field) {
         if ((c->prepared & PREPARE_RANGES) && c->stage_count && c->stages[0].kind == STAGE_JOIN)
             return false; /* its shape is known when it is made */
         const struct source_type *source = mldfi_chain_source(c);
-        if (c->field == field && !(source && source->ranges))
+        if (c->field == field && (!(source && source->ranges) || mldfi_is_tabled(c)))
             return false; /* this one reads all of it */
         some = some || c->field == field;
     }

@@ -65,8 +65,11 @@ static void side_end(const struct plan *plan, struct side *side) {
         mldf_buffer_free(&side->chains[i].pts);
         mldf_buffer_free(&side->chains[i].numbers);
         mldf_buffer_free(&side->chains[i].picked);
+        mldfi_part_free(side, &side->chains[i]);
         free(side->chains[i].source);
     }
+    free(side->entry_draws);
+    free(side->entry_drawn);
     mldfi_held_free(plan, side);
     free(side->draws);
     free(side->drawn);
@@ -112,20 +115,32 @@ mldf_status mldfi_draw(const struct run *r, struct side *side, const struct op *
     if (!(op->type->flags & OP_DRAWS))
         return MLDF_OK;
     void *room = side->draws[op->shared];
+    bool *drawn = &side->drawn[op->shared];
+    if (side->entry) {
+        mldf_status made = mldfi_entry_draw(r->plan, side, op->shared, &room, &drawn, err);
+        if (made < 0)
+            return made;
+    }
     *draw = room;
     if (op->own_draw)
         return side->drawn[op->follows]
                    ? op->type->follow(op, side->draws[op->follows], frame, room, err)
                    : mldfi_fail(err, MLDF_E_STATE, "what it shares a draw with has drawn nothing: its value is null");
-    if (side->drawn[op->shared] && !op->leads)
+    if (*drawn && !op->leads)
         return MLDF_OK;
+    if (side->many && !op->leads)
+        return mldfi_fail(err, MLDF_E_RANGE,
+                          "part %llu has no counterpart: the sample has fewer of the parts that it moves with",
+                          (unsigned long long)side->entry);
     struct rng rng;
     frame->sample = side->sample;
     struct frame next = *frame;
-    mldfi_rng_begin(&rng, r->plan->options.seed, r->epoch, side->position, op->stream);
+    /* Each of several parts draws for itself: an odd number times the entry gives each its own stream. */
+    mldfi_rng_begin(&rng, r->plan->options.seed, r->epoch, side->position,
+                    op->stream + (uint32_t)side->entry * 0x9E3779B1u);
     mldf_status status = op->type->draw(op, &rng, frame, room, &next, err);
     *frame = next;
-    side->drawn[op->shared] = true;
+    *drawn = true;
     return status;
 }
 
@@ -153,9 +168,11 @@ static void note_wave(const struct chain *c, const struct op *op, struct chain_m
 
 struct tensor mldfi_tensor_like(const struct op *op, const struct tensor *in) {
     struct tensor out = mldfi_tensor_of(&op->out);
-    if (in && out.ndim == in->ndim)
+    if (in && out.ndim == in->ndim) {
         memcpy(out.dims, in->dims, sizeof out.dims);
-    else
+        if (memcmp(out.axes, in->axes, sizeof out.axes) == 0)
+            return out;
+    } else
         for (uint32_t i = 0; i < out.ndim; i++)
             out.dims[i] = op->out.dims[i] == DIM_VARIES ? 0 : (uint64_t)op->out.dims[i];
     if (in && op->in.kind == VALUE_IMAGE && op->out.kind == VALUE_IMAGE)
@@ -330,26 +347,37 @@ static mldf_status run_filled(const struct run *r, struct side *side, size_t cha
     return status;
 }
 
-mldf_status mldfi_run_chain(const struct run *r, struct side *side, size_t chain, size_t first, size_t end,
-                            const struct plan_target *target, mldf_error *err) {
+mldf_status mldfi_run_stages(const struct run *r, struct side *side, size_t chain, size_t first, size_t end, void *into,
+                             size_t into_bytes, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
-    void *whole =
-        c->stage_count == 0 && target ? target->data : NULL; /* the value as it is stored goes into the batch */
+    void *whole = c->stage_count == 0 ? into : NULL; /* the value as it is stored goes into the batch */
     mldf_status status = MLDF_OK;
     if (first == 0 && c->output.waves)
         side->chains[chain].samples = c->input_count == 1 ? side->chains[c->inputs[0]].samples : 0;
     if (first == 0)
-        status = mldfi_begin_chain(r, side, chain, whole, whole ? mldfi_room_bytes(&c->output, target) : 0, err);
+        status = mldfi_begin_chain(r, side, chain, whole, whole ? into_bytes : 0, err);
     if (first == 0 && status == MLDF_OK && c->output.clips.count && !mldfi_chain_source(c))
         side->chains[chain].steps = mldfi_frame_of(&side->chains[chain].tensor).t;
     for (size_t i = first; status == MLDF_OK && i < end; i++) {
-        void *dst = i + 1 == c->stage_count && target ? target->data : NULL;
-        size_t dst_bytes = dst ? mldfi_room_bytes(&c->output, target) : 0;
+        void *dst = i + 1 == c->stage_count ? into : NULL;
+        size_t dst_bytes = dst ? into_bytes : 0;
         if (!side->chains[chain].null)
             status = run_stage(r, side, chain, &c->stages[i], dst, dst_bytes, err);
         if (status == MLDF_OK && side->chains[chain].null) /* the source stage finds it out */
             status = run_filled(r, side, chain, &c->stages[i], dst, dst_bytes, err);
     }
+    return status;
+}
+
+mldf_status mldfi_run_chain(const struct run *r, struct side *side, size_t chain, size_t first, size_t end,
+                            const struct plan_target *target, mldf_error *err) {
+    const struct chain *c = &r->plan->graph.chains[chain];
+    mldf_status status;
+    if (mldfi_is_all(c))
+        status = mldfi_run_entries(r, side, chain, target, err);
+    else
+        status = mldfi_run_stages(r, side, chain, first, end, target ? target->data : NULL,
+                                  target ? mldfi_room_bytes(&c->output, target) : 0, err);
     if (status == MLDF_OK && end == c->stage_count && target && c->output.clips.count)
         status = mldfi_note_clips(r, side, chain, err);
     if (status == MLDF_OK && end == c->stage_count && target) {
@@ -371,6 +399,8 @@ void mldfi_begin_side(const struct plan *plan, const struct plan_feed *feed, str
         memset(side->drawn, 0, plan->graph.shared_count * sizeof *side->drawn);
     if (plan->share_count)
         mldfi_held_begin(plan, side);
+    if (plan->tabled)
+        mldfi_part_begin(plan, side);
 }
 
 static const struct plan_target *target_of(const struct plan *plan, const struct plan_target *targets, size_t chain) {

@@ -67,6 +67,8 @@ static mldf_status take_part(struct source_run *s, mldf_error *err) {
 }
 
 static mldf_status get_value(struct source_run *s, bool record, mldf_error *err) {
+    if (mldfi_is_tabled(s->chain))
+        return mldfi_part_value(s->run, s->side, s->chain_index, record, &s->value, &s->place, err);
     mldf_status status = mldfi_read_value(s->run, s->side, s->chain_index, record, &s->value, err);
     return status == MLDF_OK && s->value.kind != MLDF_KIND_NULL ? take_part(s, err) : status;
 }
@@ -215,7 +217,7 @@ mldf_status mldfi_source_ranges(const struct run *r, struct side *side, size_t c
     const struct chain *c = &r->plan->graph.chains[chain];
     const struct source_type *type = mldfi_chain_source(c);
     size_t count = 0;
-    if (!type || !type->ranges || side->chains[chain].null)
+    if (!type || !type->ranges || side->chains[chain].null || mldfi_is_tabled(c))
         return MLDF_OK;
     struct source_run *s = side->chains[chain].source;
     s->run = r;

@@ -76,8 +76,9 @@ static mldf_status take_array(const struct run *r, struct side *side, size_t cha
     struct chain_memory *memory = &side->chains[chain];
     struct tensor *t = &memory->tensor;
     mldf_status status = MLDF_OK;
-    mldfi_count_value(r, side, chain, v->bytes);
-    if (c->part)
+    if (!mldfi_is_tabled(c)) /* its bytes are counted when they are read */
+        mldfi_count_value(r, side, chain, v->bytes);
+    if (c->part && c->part->strided)
         return gather_member(c, v, memory, err);
     if (v->kind == MLDF_KIND_ARRAY)
         status = mldfi_take_dims(c, v, t, err);
@@ -117,7 +118,8 @@ static mldf_status fetch_value(const struct run *r, struct side *side, size_t ch
     struct tensor *t = &memory->tensor;
     mldf_value v;
     memory->null = memory->filled = false;
-    mldf_status status = mldfi_read_value(r, side, chain, r->measuring, &v, err);
+    mldf_status status = mldfi_is_tabled(c) ? mldfi_part_fetch(r, side, chain, r->measuring, &v, err)
+                                            : mldfi_read_value(r, side, chain, r->measuring, &v, err);
     if (status < 0)
         return status;
     if (v.kind == MLDF_KIND_NULL)

@@ -41,7 +41,8 @@ struct plan {
     size_t *fields;
     size_t field_count;
     bool pairs;
-    bool steps; /* it has operations, which may ask for the sample's index */
+    bool tabled; /* a chain reads parts that a payload's table says */
+    bool steps;  /* it has operations, which may ask for the sample's index */
     struct code *code;
     char **step_names;
     size_t step_count;
@@ -76,8 +77,13 @@ struct held {
 
 /* One side (a sample, or its partner) of what a worker computes. */
 struct side {
-    uint64_t position, sample;       /* place in the epoch; index in the dataset */
-    uint8_t (*draws)[OP_DRAW_BYTES]; /* [shared_count], aligned to 16 */
+    uint64_t position, sample; /* place in the epoch; index in the dataset */
+    bool many;                 /* a chain runs for each of several parts: */
+    uint64_t entry;            /* this one. Its draws, from the second on: */
+    uint8_t (*entry_draws)[OP_DRAW_BYTES];
+    bool *entry_drawn;
+    size_t entry_draw_capacity, entry_drawn_capacity, entry_count; /* entry_count: for so many entries */
+    uint8_t (*draws)[OP_DRAW_BYTES];                               /* [shared_count], aligned to 16 */
     bool *drawn;
     struct held *held; /* [share_count] */
     struct chain_memory {
@@ -98,6 +104,15 @@ struct side {
         uint64_t steps;                     /* of the chain's own value along axis t, before any step */
         struct start start;                 /* of a recording that is `anchored` */
         struct source_run *source;          /* of a chain that decodes: what was prepared last (source.h) */
+        struct part_memory {                /* of a chain whose value is a part in a table (run_parts.c) */
+            bool known, null;               /* the table of this sample is here; the whole value is null */
+            mldf_buffer table;              /* the record in front of it */
+            mldf_buffer bytes, made;        /* a part as it is stored; what its type made of it */
+            mldf_buffer gather;             /* entries that were run */
+            uint64_t payload_bytes;
+            uint64_t next, at; /* entry `next` of the chain begins at `at` of the table */
+            struct part_place place;
+        } part;
     } * chains;
 };
 
@@ -145,6 +160,27 @@ mldf_status mldfi_note_clips(const struct run *r, struct side *side, size_t chai
 /* run_source.c: how long the value is after a step along axis t: a member of a group does not draw, so its draw does not say. */
 mldf_status mldfi_step_time(const struct op *op, const void *draw, const struct frame *before, struct frame *after,
                             mldf_error *err);
+
+/* run_parts.c: parts that a payload's table says. Begins a sample. */
+void mldfi_part_begin(const struct plan *plan, struct side *side);
+void mldfi_part_free(struct side *side, struct chain_memory *memory);
+/* The record and, unless `record`, the stored bytes of the entry that the side is at; kind NULL: it is null, or not there. */
+mldf_status mldfi_part_value(const struct run *r, struct side *side, size_t chain, bool record, mldf_value *out,
+                             struct part_place *place, mldf_error *err);
+/* The same decoded, for values that no decoder of media is needed for; a column of the table. */
+mldf_status mldfi_part_fetch(const struct run *r, struct side *side, size_t chain, bool record, mldf_value *out,
+                             mldf_error *err);
+/* All entries of a chain one after the other, and their shape alone. */
+mldf_status mldfi_run_entries(const struct run *r, struct side *side, size_t chain, const struct plan_target *target,
+                              mldf_error *err);
+mldf_status mldfi_shape_entries(const struct run *r, struct side *side, size_t chain, mldf_error *err);
+/* Room for the draw of the side's entry; *drawn: whether it was made. */
+mldf_status mldfi_entry_draw(const struct plan *plan, struct side *side, uint32_t shared, void **room, bool **drawn,
+                             mldf_error *err);
+/* run.c: the stages of a chain, without the last step into the batch; prepare.c: the shape of what they give. */
+mldf_status mldfi_run_stages(const struct run *r, struct side *side, size_t chain, size_t first, size_t end, void *into,
+                             size_t into_bytes, mldf_error *err);
+mldf_status mldfi_shape_one(const struct run *r, struct side *side, size_t chain, mldf_error *err);
 
 /* run_code.c */
 mldf_status mldfi_run_code(const struct run *r, struct side *side, size_t chain, const struct stage *stage, void *dst,

@@ -406,6 +406,30 @@ static mldf_status check_packed(const mldf_reader *reader, uint64_t sample, cons
                                value->bytes, mldfi_load_u64(value->record), got, want));
 }
 
+enum { PREFETCH_BYTES = 4096, CACHE_LINE = 64 };
+
+void mldfi_reader_prefetch(const mldf_reader *reader, uint64_t sample, size_t field, bool payload) {
+    uint64_t ptr, bytes;
+    if (sample >= reader->header.num_samples || field >= reader->schema->field_count)
+        return;
+    const struct schema_field *f = &reader->schema->fields[field];
+    if (!takes_short_way(reader, f))
+        return;
+    const uint8_t *record = reader->map.data + mldfi_record_at(reader, sample, f);
+    if (!payload) {
+        __builtin_prefetch(record);
+        return;
+    }
+    if (!mldfi_field_has_payload(f))
+        return;
+    mldfi_record_payload(f, record, &ptr, &bytes);
+    if (!mldfi_range_inside(ptr, bytes, reader->end))
+        return;
+    bytes = bytes < PREFETCH_BYTES ? bytes : PREFETCH_BYTES;
+    for (uint64_t i = 0; i < bytes; i += CACHE_LINE)
+        __builtin_prefetch(reader->map.data + ptr + i);
+}
+
 bool mldfi_reader_is_direct(const mldf_reader *reader, size_t field) {
     const struct schema_field *f = &reader->schema->fields[field];
     return takes_short_way(reader, f) && !f->type->is_packed;

@@ -136,6 +136,8 @@ mldf_status mldfi_reader_rows(const mldf_reader *reader, uint64_t at, mldf_buffe
  * is and not checked), the payload is not touched and data is NULL. access.c. */
 mldf_status mldfi_reader_record(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
                                 mldf_value *out, mldf_error *err);
+/* Hints to the processor about values in a mapping: the row of a sample that comes soon; and, of one that comes next, where its row says that its bytes are. */
+void mldfi_reader_prefetch(const mldf_reader *reader, uint64_t sample, size_t field, bool payload);
 /* mldf_reader_get that leaves packed values (field_type.is_packed) as they are stored: for decoders. */
 mldf_status mldfi_reader_get_packed(const mldf_reader *reader, uint64_t sample, size_t field, mldf_buffer *scratch,
                                     mldf_value *out, mldf_error *err);

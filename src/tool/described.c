@@ -5,7 +5,7 @@
 
 bool mldfi_is_self_describing(const mldf_schema *schema, size_t field) {
     const struct schema_field *f = field < schema->field_count ? &schema->fields[field] : NULL;
-    return f && f->type && f->type->self_describing && f->type->value_json;
+    return f && f->type && (f->type->self_describing || f->type->describes_records) && f->type->value_json;
 }
 
 mldf_status mldfi_describe(struct described *d, const mldf_schema *schema, size_t field, const mldf_value *value,

@@ -153,6 +153,7 @@ static bool value_is(const mldf_field *field, const struct json *json, uint32_t 
     case MLDF_VIDEO_FRAMES:
     case MLDF_VIDEO_COMPRESSED:
     case MLDF_TEXT_TOKENIZED:
+    case MLDF_MULTIMODAL:
         return bytes_are(json, at, value->data, value->bytes) &&
                record_is(json, at, value->record, value->record_bytes);
     default:

@@ -33,7 +33,7 @@ needs_command = pytest.mark.skipif(not COMMAND, reason="MLDF does not name the c
 ROUNDS = int(os.environ.get("MLDF_ORACLE_ROUNDS", "150"))
 KEYS = {e["file"]: e for e in json.loads((VALID / "manifest.json").read_text())}
 FILES = ["hello", "int", "inline", "nulls", "keys_wrap", "card", "long_arguments", "unknown_types", "zstd_dictionary", "zstd",
-         "encrypted_key", "encrypted_chunks", "no_checksums", "appended", "streamed", "torn_header", "unknown_sections", "ndarray_shapes", "row_gaps", "images", "recordings", "packets", "videos", "video_packets", "tokens", "features", "flow",
+         "encrypted_key", "encrypted_chunks", "no_checksums", "appended", "streamed", "torn_header", "unknown_sections", "ndarray_shapes", "row_gaps", "images", "recordings", "packets", "videos", "video_packets", "tokens", "features", "flow", "multimodal",
          "pack_plans"]
 
 
@@ -494,6 +494,12 @@ def test_command_shows_the_samples_of_the_vector(tmp_path, entry):
                 samples, _, rate, channels, _, _ = struct.unpack_from("<QQIHBB", record, 48)
                 expected |= {"frames": frames, "keys": keys, "height": height, "width": width, "fps": [num, den], "seconds": duration / 1e6, "codec": "mjpeg"}
                 expected |= {"sound": {"samples": samples, "rate": rate, "channels": channels, "codec": "flac"}} if rate else {}
+            elif expected and field.known and field.type_id == reader.MULTIMODAL:
+                parts = reader.multimodal_parts(field, f.value(i, field.name))
+                names = ("tokens", "images", "pixels", "samples", "milliseconds")
+                expected = dict(zip(names, reader.part_totals(parts, reader.part_kinds(field.arguments))[1:])) | {"bytes": expected["bytes"], "count": len(parts)}
+                assert [(p["role"], p.get("group", 0), p.get("begin", 0), p["value"] is None) for p in shown.pop("parts", [])] == [
+                    (kind.name, group, begin, value is None) for kind, group, begin, value in parts], where
             assert shown == expected, where
 
 

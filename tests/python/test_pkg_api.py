@@ -87,7 +87,7 @@ def test_functions_and_classes_have_examples():
 
 # Results and handles: examples have them, under no name of their own.
 LEFT = {"Batch", "Keys", "LoaderStats", "Sample", "Schema", "WriteResult", "Progress", "Dataset", "CFunction"}
-LEFT |= {"Float", "Bytes", "Text", "Operation", "ItemView", "Piece", "Place"}
+LEFT |= {"Interleaved", "Float", "Bytes", "Text", "Operation", "ItemView", "Piece", "Place"}
 
 
 # ---- links ----

@@ -204,3 +204,26 @@ def test_a_damaged_packet_is_an_error_that_names_it_or_a_substitute(flacs, tmp_p
     assert batch.shape[0] == 3 and (batch == want[: batch.shape[1], 0]).all()
     problems = mldf.verify(out, deep=True)
     assert not problems.ok
+
+
+def test_one_decoder_serves_files_of_a_kind(tmp_path):
+    """Short files first, with other titles: STREAMINFO and comments differ; numbers are those of each file alone."""
+    for ending, options in (("flac", ("-T", "TITLE=")), ("ogg", ("-t", ""))):
+        folder = tmp_path / ending
+        folder.mkdir()
+        lengths = (0.2, 1.5, 0.7, 3.0)
+        for i, seconds in enumerate(lengths):
+            files.write_wav(tmp_path / "x.wav", files.speech(16000, 1, seconds, i), 16000)
+            title = (*options[:1], options[1] + "x" * (1 + 50 * i))
+            encoder = ("flac", "-s", "-f") if ending == "flac" else ("oggenc", "-Q")
+            files.run(*encoder, *title, tmp_path / "x.wav", "-o", folder / f"{i}.{ending}")
+        mldf.pack(folder, tmp_path / f"{ending}.mldf")
+        with mldf.open(tmp_path / f"{ending}.mldf") as ds:
+            (batch,) = mldf.Loader(ds, 4, pipelines="audio: pad", threads=0)
+            for i in range(4):
+                want = files.ffmpeg(folder / f"{i}.{ending}")[
+                    :, 0
+                ]  # which does not cut the end of a Vorbis file of one page
+                got = batch.audio[i, : batch.audio_length[i]]
+                assert len(got) == round(16000 * lengths[i]) <= len(want)
+                assert np.abs(got - want[: len(got)]).max() <= (0 if ending == "flac" else 1e-5)
