@@ -416,6 +416,7 @@ const struct field_type mldfi_type_multimodal = {
     .draft_differs = true,
     .observe = observe,
     .never_compressed = true,
+    .in_chunks = true,
     .by_arguments = true,
     .describes_records = true,
     .argument_names = argument_names,
