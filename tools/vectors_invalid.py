@@ -319,6 +319,10 @@ def plans():
     e = Editor(data)
     e.b[e.ptr(11) + e.size(11) - 1] ^= 1
     yield case("V1", "plans", e.b, "checksum", e.ptr(11), "damaged pack plans", when="verify")
+    for name, at in (("placed", 40), ("lengths", 64)):
+        e = Editor(data)
+        e.put("Q", e.ptr(11) + 8 + at, 1)
+        yield case("V15", f"plans_{name}", e.fix(), "corrupt", None, f"a pack plan: {name}", when="verify", deep=True)
 
 
 class Base:
