@@ -1,6 +1,11 @@
 # 1.0 files and every valid vector: info and cat print JSON; repacked they are 1.1, whole, and the same content.
 for file in "$source_dir"/tests/golden/draft/*.mldf "$source_dir"/docs/spec/vectors/valid/*.mldf; do
     [ -e "$file" ] || continue
+    case $file in *encrypted_all*)
+        expect_error 3 'encrypted with all its tables' mldf info "$file"
+        continue
+        ;;
+    esac
     mldf info -q --json "$file" | json 'd["format"] == "mldf" and d["data_bytes"] is not None and d["padding_bytes"] is not None'
     case $file in *encrypted*) continue ;; esac
     mldf cat -q --json "$file" | python3 -c 'import json, sys
