@@ -620,7 +620,7 @@ def test_arguments_that_are_no_text_and_no_number_are_named(tmp_path):
         "compress=3: text is needed": lambda: mldf.select(path, out, compress=[3]),
         "compress=b'label'|compress=108": lambda: mldf.select(path, out, compress=b"label"),
         "keys=3: a list of names": lambda: mldf.select(path, out, keys=3),
-        "samples: 1.5 is no number": lambda: mldf.select(path, out, samples=[1.5]),
+        "samples: 1.5 is not a sample number": lambda: mldf.select(path, out, samples=[1.5]),
         "by=1: text is needed": lambda: mldf.split(path, out, count=1, by=1),
         "to=1: text is needed": lambda: mldf.convert(path, out, to=1),
         "key_column=1: text": lambda: mldf.pack(path, out, key_column=1),

@@ -504,7 +504,7 @@ def test_mistakes_are_reported_early_and_clearly(path):
         (A, "contradict", {"last": "keep", "drop_last": True}),
         (A, "two names", {"threads": 1, "num_workers": 2}),
         (T, r"the class Resize; write Resize\(", {"pipelines": {"image": [mldf.Resize]}}),
-        (T, "step 1: 3 is no operation", {"pipelines": {"image": [3]}}),
+        (T, "step 1: 3 is not an operation", {"pipelines": {"image": [3]}}),
         (T, "dict of output to steps", {"pipelines": [mldf.Resize(3)]}),
         (T, "label, step 1, resize.*wants an image", {"pipelines": {"label": [mldf.Resize((3, 3))]}}),
         (A, "no operation normalise; did you mean normalize", {"pipelines": {"image": ["normalise(imagenet)"]}}),
