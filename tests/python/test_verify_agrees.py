@@ -157,7 +157,7 @@ def mend_payload_checks(e):
 def mutations(rng, name, data, rounds):
     native = name.endswith(".mldf") and data[11] == 1
     where = None
-    if native and name not in ("streamed.mldf", "torn_header.mldf", "old_header.mldf", "trailing_garbage.mldf"):
+    if native and name not in ("streamed.mldf", "torn_header.mldf", "old_header.mldf", "trailing_garbage.mldf") and "encrypted_all" not in name:
         where = spans(data)
     used = [k for k in range(len(data)) if data[k]]
     for _ in range(rounds):
