@@ -128,16 +128,16 @@ def _records(path: pathlib.Path) -> Iterator[tuple[Any, str]]:
         try:
             found = json.loads(text)
         except ValueError as error:
-            raise CorruptError(f"{path}: no JSON: {error}") from None
+            raise CorruptError(f"{path}: not JSON: {error}") from None
         for i, record in enumerate(found):
             yield record, f"{path}, entry {i}"
         return
-    for i, line in enumerate(text.splitlines(), 1):
+    for i, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
                 yield json.loads(line), f"{path}, line {i}"
             except ValueError as error:
-                raise CorruptError(f"{path}, line {i}: no JSON: {error}") from None
+                raise CorruptError(f"{path}, line {i}: not JSON: {error}") from None
 
 
 def _webdataset(path: pathlib.Path) -> Iterator[_Document]:
@@ -155,7 +155,7 @@ def _webdataset(path: pathlib.Path) -> Iterator[_Document]:
             match = _MEMBER.match(member.name)
             own = match["key"] if match else member.name.rpartition(".")[0]
             if own != key:
-                if found:
+                if key is not None:
                     yield finish()
                 found, meta, key = {}, None, own
             file = tar.extractfile(member)
@@ -163,16 +163,22 @@ def _webdataset(path: pathlib.Path) -> Iterator[_Document]:
             if match is None:
                 if not member.name.endswith(".json"):
                     raise CorruptError(f"{path}, {member.name}: members are KEY.NUMBER.ENDING or KEY.json")
-                meta = json.loads(data)
+                try:
+                    meta = json.loads(data)
+                except ValueError as error:
+                    raise CorruptError(f"{path}, {member.name}: not JSON: {error}") from None
             elif int(match["number"]) in found:
                 raise CorruptError(f"{path}, {member.name}: number {match['number']} is there twice")
             elif match["ending"].lower() == "txt":
-                found[int(match["number"])] = ("text", data.decode("utf-8"))
+                try:
+                    found[int(match["number"])] = ("text", data.decode("utf-8"))
+                except UnicodeDecodeError as error:
+                    raise CorruptError(f"{path}, {member.name}: not UTF-8: {error}") from None
             elif f".{match['ending'].lower()}" in _IMAGES:
                 found[int(match["number"])] = ("image", data)
             else:
                 raise CorruptError(f"{path}, {member.name}: neither an image nor .txt")
-        if found:
+        if key is not None:
             yield finish()
 
 

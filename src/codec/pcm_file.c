@@ -79,7 +79,9 @@ static mldf_status take_coding(const uint8_t *name, uint64_t at, const char *for
 static mldf_status settle(const struct said *s, size_t bytes, uint64_t at, struct pcm_file *out, mldf_error *err) {
     mldf_audio_info *info = &out->wav.info;
     uint64_t width = (s->bits + 7) / 8;
-    bool good = s->codec == MLDF_AUDIO_FLOAT ? s->bits == 32 || s->bits == 64 : width >= 1 && width <= 4;
+    bool good = s->codec == MLDF_AUDIO_FLOAT                                  ? s->bits == 32 || s->bits == 64
+                : s->codec == MLDF_AUDIO_ALAW || s->codec == MLDF_AUDIO_MULAW ? s->bits == 8
+                                                                              : width >= 1 && width <= 4;
     if (!good || (s->width && s->width != width))
         return mldfi_fail_at(err, MLDF_E_UNSUPPORTED, at, "%s: %" PRIu64 " bits a number, in %" PRIu64 " bytes",
                              out->name, s->bits, s->width ? s->width : width);

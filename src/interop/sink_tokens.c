@@ -1,9 +1,11 @@
 /* Documents of tokens into the files of other trainers: Megatron's X.bin and X.idx, nanoGPT's bare u16 .bin, datatrove's X.ds with X.ds.index, X.ds.metadata
  * and, of a side column loss_mask, X.ds.loss. One token field; a row, or a document of a stream, is a document there. The index gets its name last, so that it never names tokens that are not there. See sink.h. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "field/field.h"
 #include "field/tokens.h"
@@ -49,19 +51,26 @@ static void free_sink(struct token_sink *s) {
 
 static const char *const format_names[] = {"a Megatron file", "a nanoGPT file", "a datatrove file"};
 
-static mldf_status put_document(struct token_sink *s, const mldf_tokens *t, uint64_t begin, uint64_t end,
-                                mldf_error *err) {
+/* Refused before anything of the row is written: a row is in the file whole, or not at all. */
+static mldf_status check_document(const struct token_sink *s, const mldf_tokens *t, uint64_t begin, uint64_t end,
+                                  mldf_error *err) {
     const uint8_t *ids = (const uint8_t *)t->ids + begin * mldf_dtype_bytes(t->dtype);
-    uint64_t count = end - begin, width = mldf_dtype_bytes(s->dtype),
-             limit = s->dtype == MLDF_U16 ? 65536 : UINT64_C(1) << 31;
+    uint64_t count = end - begin, limit = s->dtype == MLDF_U16 ? 65536 : UINT64_C(1) << 31;
     uint64_t bad = mldfi_ids_find_outside(t->dtype, ids, count, s->dtype == MLDF_U8 ? 256 : limit);
-    uint8_t word[8];
     if (bad < count)
         return mldfi_fail(err, MLDF_E_RANGE, "token %" PRIu64 " is %" PRId64 ", which %s of %s does not hold",
                           begin + bad, mldfi_id_at(t->dtype, ids, bad), format_names[s->format],
                           mldf_dtype_name(s->dtype));
     if (count + (s->eos >= 0) > INT32_MAX)
         return mldfi_fail(err, MLDF_E_LIMIT, "a document of %" PRIu64 " tokens; a sequence has up to 2^31 - 1", count);
+    return MLDF_OK;
+}
+
+static mldf_status put_document(struct token_sink *s, const mldf_tokens *t, uint64_t begin, uint64_t end,
+                                mldf_error *err) {
+    const uint8_t *ids = (const uint8_t *)t->ids + begin * mldf_dtype_bytes(t->dtype);
+    uint64_t count = end - begin, width = mldf_dtype_bytes(s->dtype);
+    uint8_t word[8];
     mldf_status status = mldfi_buffer_resize(&s->scratch, (size_t)((count + 1) * width), err);
     if (status < 0)
         return status;
@@ -80,10 +89,14 @@ static mldf_status put_document(struct token_sink *s, const mldf_tokens *t, uint
     return status;
 }
 
-/* A byte for each token: is it to be learnt? */
-static mldf_status put_losses(struct token_sink *s, const mldf_value *value, uint64_t tokens, mldf_error *err) {
+static mldf_status check_losses(const mldf_value *value, uint64_t tokens, mldf_error *err) {
     if (value->kind != MLDF_KIND_ARRAY || value->ndim != 1 || value->dims[0] != tokens || value->bytes != tokens)
         return mldfi_fail(err, MLDF_E_NULL, "loss_mask does not have a value for each of %" PRIu64 " tokens", tokens);
+    return MLDF_OK;
+}
+
+/* A byte for each token: is it to be learnt? */
+static mldf_status put_losses(struct token_sink *s, const mldf_value *value, uint64_t tokens, mldf_error *err) {
     mldf_status status = mldfi_buffer_resize(&s->scratch, (size_t)tokens + 1, err);
     for (uint64_t i = 0; i < tokens && status >= 0; i++)
         s->scratch.data[i] = ((const uint8_t *)value->data)[i] != 0;
@@ -100,6 +113,13 @@ static mldf_status append(struct sample_sink *sink, const struct sink_kit *kit, 
     if (values[s->field].kind == MLDF_KIND_NULL)
         return mldfi_fail(err, MLDF_E_NULL, "the document is null, and the format has no nulls");
     mldf_status status = mldf_tokens_of(field, &values[s->field], &t, err);
+    for (uint64_t i = 0; status >= 0 && i < t.documents; i++) {
+        status = mldf_tokens_document(&t, i, &begin, &end, err);
+        if (status >= 0)
+            status = check_document(s, &t, begin, end, err);
+    }
+    if (status >= 0 && s->loss != SIZE_MAX)
+        status = check_losses(&values[s->loss], t.count, err);
     for (uint64_t i = 0; status >= 0 && i < t.documents; i++) {
         status = mldf_tokens_document(&t, i, &begin, &end, err);
         if (status >= 0)
@@ -191,6 +211,8 @@ static mldf_status finish_beside(struct token_sink *s, uint64_t *bytes, mldf_err
         status = mldfi_stage_flush(&s->losses, err);
     if (status >= 0 && s->loss != SIZE_MAX)
         status = mldfi_stage_publish(&s->loss_file, losses, s->loss_name, s->overwrite, err);
+    else if (status >= 0 && unlink(s->loss_name) != 0 && errno != ENOENT) /* of tokens that were there before */
+        status = mldfi_fail_file(err, MLDF_E_IO, s->loss_name, "cannot be removed: %s", strerror(errno));
     *bytes += about + losses;
     return status;
 }
@@ -303,11 +325,14 @@ static mldf_status name_files(struct token_sink *s, const char *path, mldf_error
     return s->bin && (s->idx || s->format == NANOGPT) ? MLDF_OK : mldfi_fail_memory(err, n);
 }
 
-static mldf_status create(struct os_file *file, const char *target, bool overwrite, mldf_error *err) {
+static mldf_status check_free(const char *target, bool overwrite, mldf_error *err) {
     bool there = false;
     mldf_status status = overwrite ? MLDF_OK : mldfi_file_exists(target, &there, err);
-    if (status >= 0 && there)
-        status = mldfi_fail_exists(err, target);
+    return status >= 0 && there ? mldfi_fail_exists(err, target) : status;
+}
+
+static mldf_status create(struct os_file *file, const char *target, bool overwrite, mldf_error *err) {
+    mldf_status status = check_free(target, overwrite, err);
     return status < 0 ? status : mldfi_file_create_beside(file, target, err);
 }
 
@@ -336,6 +361,8 @@ mldf_status mldfi_sink_open_tokens(struct sample_sink **out, const struct sink_o
         status = create(&s->about_file, s->about, s->overwrite, err);
     if (status >= 0 && s->loss != SIZE_MAX)
         status = create(&s->loss_file, s->loss_name, s->overwrite, err);
+    else if (status >= 0 && s->format == DATATROVE)
+        status = check_free(s->loss_name, s->overwrite, err); /* it would be taken for that of the new tokens */
     if (status < 0) {
         free_sink(s);
         return status;

@@ -257,6 +257,8 @@ mldf_status mldfi_bucket_next(struct worker *worker, struct job *job, mldf_error
         mldf_status status = enter(worker, series->from, err);
         if (status != MLDF_OK)
             return status;
+        if (bucket->batch_count == 0) /* no length fills a batch, and what does not is left out */
+            series->from = bucket->span.end;
     }
     size_t from = bucket->cuts[bucket->next], to = bucket->cuts[bucket->next + 1];
     mldf_status status = fill(loader, job, from, to, err);

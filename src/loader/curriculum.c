@@ -34,6 +34,10 @@ void mldfi_curriculum_name(const mldf_loader *loader, char out[CURRICULUM_NAME])
         (void)snprintf(out, CURRICULUM_NAME, "grow-p2(%u)", o->cycles);
 }
 
+uint64_t mldfi_curriculum_longest(const mldf_loader *loader) {
+    return UINT64_C(1) << lengths_of(loader)->most;
+}
+
 mldf_status mldfi_curriculum_check(const mldf_loader *loader, mldf_error *err) {
     const mldf_loader_options *o = &loader->options;
     char name[CURRICULUM_NAME];
@@ -45,7 +49,7 @@ mldf_status mldfi_curriculum_check(const mldf_loader *loader, mldf_error *err) {
     if (o->own_order)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "the order %s chooses batches: it takes no mixture and no weights",
                           name);
-    uint64_t most = UINT64_C(1) << lengths_of(loader)->most;
+    uint64_t most = mldfi_curriculum_longest(loader);
     if (o->budget < most)
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "the order %s needs a budget: tokens of a rank's batch, at least the longest item's %llu",
@@ -94,9 +98,21 @@ static void add_batches(struct planning *p, uint32_t k, uint64_t begin, uint64_t
         p->out[p->count++] = (struct curriculum_batch){items / each * each, k, (uint32_t)(items % each)};
 }
 
-static void plan_cycles(struct planning *p, uint32_t cycles) {
+/* More cycles than a length has batches would be empty. */
+static uint64_t useful_cycles(const struct planning *p, uint64_t cycles) {
+    uint64_t most = 1;
     bool rest;
-    for (uint32_t cycle = 0; cycle < cycles; cycle++)
+    for (uint32_t k = 0; k < p->pow2->classes; k++) {
+        uint64_t full = batches_of(p->pow2, p->span, k, p->drop, &rest);
+        most = full > most ? full : most;
+    }
+    return cycles < most ? cycles : most;
+}
+
+static void plan_cycles(struct planning *p, uint64_t wanted) {
+    const uint64_t cycles = useful_cycles(p, wanted);
+    bool rest;
+    for (uint64_t cycle = 0; cycle < cycles; cycle++)
         for (uint32_t k = 0; k < p->pow2->classes; k++) {
             uint64_t full = batches_of(p->pow2, p->span, k, p->drop, &rest);
             uint64_t each = full / cycles, more = full % cycles; /* the first cycles take one more */

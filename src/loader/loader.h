@@ -308,6 +308,8 @@ void mldfi_curriculum_name(const mldf_loader *loader, char out[CURRICULUM_NAME])
 mldf_status mldfi_curriculum_check(const mldf_loader *loader, mldf_error *err);
 /* Batches of an epoch, planned with the budget and ranks of span. */
 uint64_t mldfi_curriculum_count(const mldf_loader *loader, const struct bucket_span *span);
+/* Tokens of the longest items: a batch holds at least one. */
+uint64_t mldfi_curriculum_longest(const mldf_loader *loader);
 /* The whole epoch: cuts, turn and perms of the bucket. */
 mldf_status mldfi_curriculum_plan(mldf_loader *loader, mldf_error *err);
 /* The item in a slot of the bucket's next batch, of all ranks. */

@@ -206,6 +206,10 @@ static mldf_status check_bucket(const mldf_loader *loader, const struct json *js
     if (its == UINT32_MAX ? own[0] != 0 : !mldfi_json_is_text(json, its, own))
         return mldfi_fail(err, MLDF_E_STATE, "the state was taken in an epoch of another order than %s",
                           own[0] ? own : "this loader's");
+    if (own[0] && (span->begin != 0 || span->end != loader->count || span->budget < mldfi_curriculum_longest(loader)))
+        return mldfi_fail(err, MLDF_E_STATE,
+                          "the state's epoch of order %s has a budget of %llu or items that this loader does not have",
+                          own, (unsigned long long)span->budget);
     return MLDF_OK;
 }
 

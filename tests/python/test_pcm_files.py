@@ -138,6 +138,10 @@ BAD = {
         SPHERE.replace(b"-s3 pcm\nend_head\n".ljust(40), b"-s26 pcm,embedded-shorten-v2.00\nend_head\n"[:40]),
         "shorten",
     ),
+    "sphere-wide-law": (
+        SPHERE.replace(b"-s3 pcm\nend_head\n", b"-s4 ulaw\nend_head\n")[:1024].ljust(1024) + bytes(20),
+        "16 bits a number",
+    ),
     "sphere-order": (SPHERE.replace(b"-s2 01", b"-s2 xx"), "neither 01 nor 10"),
     "sphere-header": (SPHERE.replace(b"   1024", b"9999999"), "a header of 9999999 bytes"),
     "sphere-short": (SPHERE[:-4], "cut short"),

@@ -102,6 +102,7 @@ def test_webdataset(tmp_path):
         "k1.2.txt": b"two",
         "k1.json": b'{"u": 1}',
         "k2.0.txt": b"x",
+        "k3.json": b'{"alone": true}',
     }
     with tarfile.open(tmp_path / "w.tar", "w") as tar:
         for name, data in members.items():
@@ -119,6 +120,23 @@ def test_webdataset(tmp_path):
         assert ds[list(ds.keys).index("k1")].meta == {"u": 1} and roles(ds[list(ds.keys).index("k2")]) == [
             ("text", "x")
         ]
+        assert ds[list(ds.keys).index("k3")].meta == {"alone": True} and ds[list(ds.keys).index("k3")].doc == []
+
+
+@pytest.mark.parametrize(("name", "data", "message"), [("k.json", b"{", "not JSON"), ("k.0.txt", b"\xff", "not UTF-8")])
+def test_a_member_that_cannot_be_read_is_named(tmp_path, name, data, message):
+    with tarfile.open(tmp_path / "w.tar", "w") as tar:
+        info = tarfile.TarInfo(name)
+        info.size = len(data)
+        tar.addfile(info, io.BytesIO(data))
+    with pytest.raises(mldf.errors.CorruptError, match=f"{name}: {message}"):
+        mldf.from_documents(tmp_path / "w.tar", tmp_path / "w.mldf", format="webdataset")
+
+
+def test_lines_end_at_line_feeds_alone(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"texts": ["a\u2028b\u0085c"], "images": [null]}\n', encoding="utf-8")
+    mldf.from_documents(tmp_path / "a.jsonl", tmp_path / "a.mldf", format="obelics")
+    assert [p.value for p in mldf.open(tmp_path / "a.mldf")[0].doc] == ["a\u2028b\u0085c"]
 
 
 @pytest.mark.parametrize(

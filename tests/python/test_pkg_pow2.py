@@ -220,3 +220,39 @@ def test_budget_batches_without_a_curriculum(tmp_path):
             assert b.tokens.size <= 64
             seen += b.index.tolist()
     assert sorted(seen) == list(range(len(wanted(lengths, 4, 32))))
+
+
+def test_lengths_that_fill_no_batch_give_none(tmp_path):
+    path = corpus(tmp_path / "a.mldf", texts_of([3, 4, 9, 17, 0, 1]))
+    options = {"view": "pow2(tokens, 1, 8)", "budget": 64, "pipelines": PAD, "last": "drop"}
+    for order in ("natural", "grow-p2(2)"):
+        with mldf.Loader(path, order=order, **options) as loader:
+            assert len(loader) == 0 and list(loader) == [] and list(loader) == []
+
+
+def test_more_cycles_than_batches_are_the_batches(tmp_path):
+    path = corpus(tmp_path / "a.mldf", texts_of([3, 4, 9, 17, 0, 1, 64]))
+    options = {"view": "pow2(tokens, 1, 8)", "budget": 8, "pipelines": PAD, "index": True, "valid": True}
+    with mldf.Loader(path, order="grow-p2(4000000000)", **options) as many:
+        batches = run([many])
+        assert len(batches) == len(many) and sum(len(i) for _, i in batches) == len(
+            wanted([3, 4, 9, 17, 0, 1, 64], 1, 8)
+        )
+
+
+@pytest.mark.parametrize("member, value", [("budget", 8), ("budget", 0), ("end", 3)])
+def test_an_edited_state_is_refused(tmp_path, member, value):
+    path = corpus(tmp_path / "a.mldf", texts_of([64] * 6))
+    with mldf.Loader(path, view="pow2(tokens, 16, 64)", order="natural", budget=128, pipelines=PAD) as loader:
+        next(iter(loader))
+        state = json.loads(json.dumps(loader.state_dict()))
+        text = json.dumps(state)
+        assert '"bucket"' in text or "bucket" in text
+
+        def edit(node):
+            if isinstance(node, dict):
+                return {k: {**v, member: value} if k == "bucket" else edit(v) for k, v in node.items()}
+            return json.dumps(edit(json.loads(node))) if isinstance(node, str) and node.startswith("{") else node
+
+        with pytest.raises(mldf.Error, match="state"):
+            loader.load_state_dict(edit(state))

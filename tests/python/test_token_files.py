@@ -277,3 +277,26 @@ def test_datatrove_is_written(tmp_path, vocabulary, width, loss):
     mldf.write(tmp_path / "b.mldf", [{"tokens": r, "n": 1} for r in rows], {"tokens": mldf.Tokens(vocabulary), "n": int})
     assert 'no place for field "n"' in command("convert", tmp_path / "b.mldf", "-o", tmp_path / "b.ds", code=1).stderr
     assert not list(tmp_path.glob("b.ds*"))
+
+
+def test_a_refused_row_leaves_nothing_in_the_file(tmp_path):
+    fields = {"tokens": mldf.Tokens(100), "loss_mask": mldf.NDArray("bool", (None,))}
+    rows = [{"tokens": [1, 2, 3], "loss_mask": np.ones(3, bool)}, {"tokens": [4, 5, 6, 7], "loss_mask": np.ones(2, bool)},
+            {"tokens": [8, 9], "loss_mask": np.zeros(2, bool)}]
+    mldf.write(tmp_path / "a.mldf", rows, fields)
+    command("convert", tmp_path / "a.mldf", "-o", tmp_path / "a.ds", "--on-error=skip")
+    assert np.fromfile(tmp_path / "a.ds", "<u2").tolist() == [1, 2, 3, 8, 9]
+    assert (tmp_path / "a.ds.loss").read_bytes() == b"\1\1\1\0\0"
+    assert np.fromfile(tmp_path / "a.ds.index", "<u8").tolist() == [3, 5]
+
+
+def test_losses_of_older_tokens_do_not_stay(tmp_path):
+    fields = {"tokens": mldf.Tokens(100), "loss_mask": mldf.NDArray("bool", (None,))}
+    mldf.write(tmp_path / "a.mldf", [{"tokens": [1, 2, 3], "loss_mask": np.ones(3, bool)}], fields)
+    mldf.write(tmp_path / "b.mldf", [{"tokens": [4, 5, 6]}], {"tokens": mldf.Tokens(100)})
+    command("convert", tmp_path / "a.mldf", "-o", tmp_path / "x.ds")
+    command("convert", tmp_path / "b.mldf", "-o", tmp_path / "x.ds", "-f")
+    assert not (tmp_path / "x.ds.loss").exists()
+    (tmp_path / "y.ds.loss").write_bytes(b"mine")
+    assert "already exists" in command("convert", tmp_path / "b.mldf", "-o", tmp_path / "y.ds", code=3).stderr
+    assert [p.name for p in tmp_path.glob("y.ds*")] == ["y.ds.loss"]
