@@ -197,10 +197,14 @@ static void narrow(const struct dataset *dataset, const struct seat *seat, size_
     const mldf_reader *reader = dataset->readers[seat->reader];
     uint64_t steps = mldfi_view_row_steps(dataset->view, seat->reader, seat->sample);
     const struct schema_field *f = &reader->schema->fields[field];
-    bool parts = has_parts(reader, f) && steps && steps != MLDF_NONE;
-    if (!parts || seat->item.have > steps || seat->item.from > steps - seat->item.have)
+    uint64_t width = mldf_dtype_bytes(f->info.dtype); /* of a token; pow2 has no table of its rows' lengths */
+    if (!has_parts(reader, f))
         return;
-    uint64_t width = mldfi_reader_value_bytes(f, range->bytes) / steps;
+    if (!dataset->view->pow2) {
+        if (!steps || steps == MLDF_NONE || seat->item.have > steps || seat->item.from > steps - seat->item.have)
+            return;
+        width = mldfi_reader_value_bytes(f, range->bytes) / steps;
+    }
     (void)cut(reader, field, seat->item.from * width, seat->item.have * width, range);
 }
 
