@@ -280,7 +280,8 @@ int fill_writer_options(const struct invocation *invocation, mldf_writer_options
 void free_writer_extras(struct writer_extras *extras);
 /* Is -o OUT there, and if it is - , may standard output be written to? */
 int check_output(const struct invocation *invocation, const char *out);
-/* The secret of a file made from others: --encrypt, or, unless --decrypt is given, what opened them when one is encrypted. */
+/* The secret of a file made from others: --encrypt, or, unless --decrypt is given, what opened them when one is encrypted. Its tables are encrypted
+ * if those of one of them are, with another key too. */
 int choose_secret(const struct invocation *invocation, const char *const *sources, size_t count,
                   mldf_writer_options *writer);
 /* err, NULL before it has begun, came of a command that changes or mends MLDF files alone. If path is a whole file of another format, says so, with advice, and

@@ -123,7 +123,7 @@ int choose_secret(const struct invocation *v, const char *const *sources, size_t
     mldf_error err;
     if (option_given(v, "encrypt") && option_given(v, "decrypt"))
         return usage_error(v, "--encrypt and --decrypt cannot be given together");
-    if (option_given(v, "encrypt") || option_given(v, "decrypt"))
+    if (option_given(v, "decrypt"))
         return EXIT_FINE;
     reading.context = v->context;
     reading.sequential = true;
@@ -140,7 +140,7 @@ int choose_secret(const struct invocation *v, const char *const *sources, size_t
         mldf_reader_close(reader);
         if (status < 0)
             return report_error(v, sources[i], &err);
-        if (info.flags & 8)
+        if ((info.flags & 8) && !option_given(v, "encrypt"))
             writer->secret = v->secret;
         if (info.flags & 16)
             writer->encrypt_all = true;

@@ -32,7 +32,8 @@ typedef struct mldf_reader mldf_reader;
 
 typedef enum mldf_backend {
     MLDF_BACKEND_MAP = 0, /* memory-mapped, zero-copy */
-    MLDF_BACKEND_READ = 1 /* positional reads into the caller's scratch buffers */
+    /* Positional reads into the caller's scratch buffers. A file whose tables are encrypted too (encrypt_all) is mapped all the same. */
+    MLDF_BACKEND_READ = 1
 } mldf_backend;
 
 /* The index of a plain tar archive. To have one, opening walks the archive, unless the file FILE.mldfidx beside it has kept it. */

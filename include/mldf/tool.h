@@ -220,7 +220,8 @@ typedef struct mldf_convert_options {
     bool
         skip_bad_samples; /* leave out samples that cannot be read or that the format cannot hold, and report them through skip */
     bool
-        keep_secret; /* MLDF: a source that is encrypted makes an encrypted file, with source_secret, unless writer.secret is given */
+        keep_secret; /* MLDF: a source that is encrypted makes an encrypted file, with source_secret, unless writer.secret is given.
+                        With either, tables that are encrypted (writer.encrypt_all) stay so. */
     const mldf_token_file *token_file; /* of the sources: see reader.h */
     const char *encode;                /* MLDF: as in mldf_repack_options */
     double fast_limit;

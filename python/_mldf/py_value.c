@@ -118,6 +118,11 @@ static mldf_status place(const mldf_reader *reader, const struct slot *slot, uin
     return status;
 }
 
+static bool is_encrypted(const mldf_reader *reader) {
+    mldf_file_info info = MLDF_FILE_INFO_INIT;
+    return mldf_reader_info(reader, &info, NULL) >= 0 && (info.flags & 8);
+}
+
 mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const struct slot *slot, uint64_t sample,
                       bool copy, struct workspace *workspace, struct cell *out, mldf_error *err) {
     out->own = (mldf_buffer)MLDF_BUFFER_INIT;
@@ -127,8 +132,8 @@ mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const 
         out->value.kind = MLDF_KIND_NULL;
         return MLDF_OK;
     }
-    /* Of a recording the record says enough; in a mapped file the whole value costs no more, and is checked. */
-    bool record = slot->how == HOW_RECORDING && !mldf_reader_is_mapped(reader);
+    /* Of a recording the record says enough; in a mapped file the whole value costs no more, and is checked, unless it must be decrypted. */
+    bool record = slot->how == HOW_RECORDING && (!mldf_reader_is_mapped(reader) || is_encrypted(reader));
     mldf_status status = record ? mldf_reader_get_range(reader, sample, slot->field, 0, 0, &out->own, &out->value, err)
                                 : mldf_reader_get(reader, sample, slot->field, &out->own, &out->value, err);
     if (status < 0 || slot->how == HOW_RECORDING)

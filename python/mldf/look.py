@@ -75,7 +75,7 @@ def secret_of(source: Any, key: Key, passphrase: Passphrase) -> tuple[Key, Passp
 
 _PREFIX_BYTES = 73  # the magic and the header
 _OTHER_LAYOUT = dict.fromkeys(("padding_bytes", "page_size", "pages", "fill_ratio", "header"))
-_FLAGS = ("little_endian", "compressed", "checksummed", "encrypted")
+_FLAGS = ("little_endian", "compressed", "checksummed", "encrypted", "encrypted_tables")
 _DICTIONARIES = {"dictionary": "plain", "encrypted_dictionary": "encrypted"}
 
 

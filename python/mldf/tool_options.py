@@ -121,13 +121,15 @@ def output_options(given: Mapping[str, Any]) -> dict[str, Any]:
 def keep_encrypted(
     options: dict[str, Any], readers: Iterable[_mldf.Reader], key: Key, passphrase: Passphrase, decrypt: bool
 ) -> None:
-    """An encrypted file stays encrypted, with the secret that opened it, unless the user says otherwise."""
-    if flag("decrypt", decrypt) or options["encrypt_key"] or options["encrypt_passphrase"] or not (key or passphrase):
+    """An encrypted file stays encrypted, its tables too, with the new secret or the one that opened it; not if decrypt."""
+    other = options["encrypt_key"] or options["encrypt_passphrase"]
+    if flag("decrypt", decrypt) or not (other or key or passphrase):
         return
     for reader in readers:
         about = reader.info()
         if about["format"] == "mldf" and about["flags"] & 8:
-            options |= secret(key, passphrase, "encrypt_")
+            if not other:
+                options |= secret(key, passphrase, "encrypt_")
             options["encrypt_all"] = options["encrypt_all"] or bool(about["flags"] & 16)
 
 

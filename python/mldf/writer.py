@@ -489,8 +489,9 @@ def write(
         keys = dataset.keys if keys is None and fields is None and dataset.has_keys else keys
         fields = dataset.schema if fields is None else fields
         options.setdefault("card", dataset.card or None)
-        if not decrypt and not options.get("key") and not options.get("passphrase"):
-            options |= dataset._secret()
+        if not decrypt:
+            other = options.get("key") or options.get("passphrase")
+            options |= {name: v for name, v in dataset._secret().items() if name == "encrypt_all" or not other}
     if fields is None:
         fields, source = infer_source(source)
     with Reporting("write", progress) as hook, Writer(path, fields, **options) as writer:

@@ -279,9 +279,19 @@ mldf_status mldfi_map_open(struct os_map *map, const struct os_file *file, uint6
 mldf_status mldfi_map_private(struct os_map *map, const struct os_file *file, uint64_t size, uint8_t **bytes,
                               mldf_error *err) {
     void *data;
-    mldf_status status = map_bytes(map, file->path, file->fd, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, &data, err);
+    mldf_status status = map_bytes(map, file->path, file->fd, size, PROT_READ, MAP_PRIVATE, &data, err);
     *bytes = data;
     return status;
+}
+
+mldf_status mldfi_map_protect(uint8_t *bytes, uint64_t from, uint64_t to, bool writable, mldf_error *err) {
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = from / page * page;
+    if (from >= to)
+        return MLDF_OK;
+    if (mprotect(bytes + first, (size_t)(to - first), writable ? PROT_READ | PROT_WRITE : PROT_READ) < 0)
+        return mldfi_fail_errno(err, errno, "%llu bytes of a mapping cannot be made %s",
+                                (unsigned long long)(to - first), writable ? "writable" : "read-only again");
+    return MLDF_OK;
 }
 
 mldf_status mldfi_map_copy(struct os_map *map, const void *from, uint64_t size, uint8_t **bytes, mldf_error *err) {
@@ -294,7 +304,7 @@ mldf_status mldfi_map_copy(struct os_map *map, const void *from, uint64_t size, 
 }
 
 void mldfi_map_close(struct os_map *map) {
-    /* munmap wants a plain pointer; the mapping itself was never writable. */
+    /* munmap wants a plain pointer; what others see through map->data is never written to. */
     if (map->data)
         (void)munmap((void *)(uintptr_t)map->data, (size_t)map->bytes);
     map->data = NULL;

@@ -72,10 +72,13 @@ struct os_map {
     uint64_t bytes;
 };
 mldf_status mldfi_map_open(struct os_map *map, const struct os_file *file, uint64_t bytes, mldf_error *err);
-/* A view of one's own, of a file or of memory, that can be written to: *bytes is map->data. The file does not change. */
+/* A view of one's own, of a file or of memory: *bytes is map->data. The file does not change. That of a file is read-only until mldfi_map_protect
+ * lets a part be written to: the system sets memory aside for all that is writable, and a file may be larger than that. */
 mldf_status mldfi_map_private(struct os_map *map, const struct os_file *file, uint64_t size, uint8_t **bytes,
                               mldf_error *err);
 mldf_status mldfi_map_copy(struct os_map *map, const void *data, uint64_t size, uint8_t **bytes, mldf_error *err);
+/* Bytes [from, to) of such a view, in whole pages, can be written to, or no longer. */
+mldf_status mldfi_map_protect(uint8_t *bytes, uint64_t from, uint64_t to, bool writable, mldf_error *err);
 void mldfi_map_close(struct os_map *map);
 
 /* CPUs this process may use: affinity and the cgroup's cpu.max (v2) or cfs quota (v1), at least 1. */

@@ -1,5 +1,6 @@
 /* Opening a file whose tables are encrypted too (the writer's encrypt_all): a private view of it is made in which the tables are decrypted in
- * place, and that is an ordinary encrypted file. It costs the time and the memory of all tables, and a key; the file itself is not touched.
+ * place, and that is an ordinary encrypted file. It costs the time and the memory of all tables, and a key; the file itself is not touched. Only
+ * what is decrypted is ever writable, so that a file larger than the memory opens.
  *
  *     private mapping of the file:  [outer header ...   data   encrypted tables | prefix | tags | envelope]
  *     after unsealing:              [prefix            data   tables ]  end = tail_ptr + tail_bytes
@@ -30,6 +31,16 @@ static mldf_status unseal(const mldf_reader *reader, const struct crypt *crypt, 
     }
     memmove(bytes, bytes + e->tail_ptr + e->tail_bytes, (size_t)e->prefix_bytes);
     return MLDF_OK;
+}
+
+/* What is decrypted, and the prefix's place: can be written to, or no longer. */
+static mldf_status let_write(const mldf_reader *reader, const struct envelope *e, uint8_t *bytes, bool writable,
+                             mldf_error *err) {
+    mldf_status status =
+        mldfi_map_protect(bytes, e->tail_ptr, e->tail_ptr + e->tail_bytes + e->prefix_bytes, writable, err);
+    if (status >= 0)
+        status = mldfi_map_protect(bytes, 0, e->prefix_bytes, writable, err);
+    return status < 0 ? mldfi_reader_name_error(reader, err, status) : MLDF_OK;
 }
 
 static mldf_status read_envelope(struct opening *opening, uint64_t at, struct envelope *out) {
@@ -103,7 +114,11 @@ mldf_status mldfi_open_envelope(struct opening *opening) {
         return status;
     status = use_private(opening, &bytes);
     if (status >= 0)
+        status = let_write(reader, &envelope, bytes, true, opening->err);
+    if (status >= 0)
         status = unseal(reader, crypt, &envelope, bytes, opening->err);
+    if (status >= 0)
+        status = let_write(reader, &envelope, bytes, false, opening->err);
     mldfi_crypt_free(crypt);
     if (status < 0)
         return status;

@@ -82,12 +82,12 @@ static mldf_status open_sink(struct convert *c, const char *format, const char *
     mldf_writer_options writer = *o->writer;
     mldf_buffer card = MLDF_BUFFER_INIT;
     bool mldf = strcmp(format, "mldf") == 0, has_card = mldf || strncmp(format, "tar", 3) == 0;
-    if (o->keep_secret && c->sources.encrypted && !is_given(&writer.secret) && mldf) {
+    if (o->keep_secret && c->sources.encrypted && !is_given(&writer.secret) && mldf)
         writer.secret = o->source_secret;
-        writer.encrypt_all = writer.encrypt_all || c->sources.sealed;
-    } else if (o->keep_secret && c->sources.encrypted && !mldf) {
+    else if (o->keep_secret && c->sources.encrypted && !mldf)
         mldfi_warn(writer.context, "%s has no encryption: what was encrypted is written in the clear", format);
-    }
+    if (mldf && c->sources.sealed && is_given(&writer.secret)) /* with another key too */
+        writer.encrypt_all = true;
     if (o->skip_bad_samples) {
         writer.skip_bad_samples = true;
         writer.skipped = mldfi_convert_skipped;

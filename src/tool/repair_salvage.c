@@ -152,8 +152,10 @@ static mldf_status open_writer(struct rescue *rescue, const char *out, mldf_buff
     if (!reader->draft && mldfi_is_power_of_two(reader->header.page_size) &&
         reader->header.page_size >= FORMAT_MIN_PAGE)
         options.page_size = reader->header.page_size;
-    if (reader->encrypted)
+    if (reader->encrypted) {
         options.secret = rescue->options->secret;
+        options.encrypt_all = reader->sealed_bytes != 0;
+    }
     if (mldf_reader_card(reader, card, NULL) == MLDF_OK) {
         options.card = (const char *)card->data;
         options.card_bytes = card->size;

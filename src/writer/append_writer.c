@@ -159,10 +159,11 @@ static mldf_status replay_row(mldf_writer *writer, const mldf_reader *reader, ui
         }
         if (field->payload_index == SIZE_MAX)
             continue;
-        uint64_t ptr, bytes, overhead = writer->crypt ? MLDFI_CRYPT_OVERHEAD : 0;
+        uint64_t ptr, bytes;
         mldfi_record_payload(field, row + field->info.row_offset, &ptr, &bytes);
-        notes[field->payload_index].bytes =
-            (field->info.flags & MLDF_FIELD_COMPRESSED) || bytes < overhead ? 0 : bytes - overhead;
+        if (writer->crypt)
+            bytes = mldfi_crypt_value_bytes(bytes, field->chunked);
+        notes[field->payload_index].bytes = (field->info.flags & MLDF_FIELD_COMPRESSED) ? 0 : bytes;
     }
     if (st >= 0 && reader->keys)
         st = mldf_reader_key(reader, sample, &key_scratch, &key, &key_bytes, err);

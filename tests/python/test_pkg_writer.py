@@ -2,6 +2,9 @@
 
 import dataclasses
 import io
+import pathlib
+import re
+import sys
 
 import mldf
 import numpy as np
@@ -433,5 +436,67 @@ def test_encrypt_all_hides_tables_and_gives_the_same_dataset(tmp_path):
     with pytest.raises(mldf.errors.KeyMissingError, match="encrypted with all its tables"):
         mldf.info(tmp_path / "again.mldf")
     assert mldf.diff(tmp_path / "clear.mldf", path, key=key).equal
+    other = bytes(32)
+    with mldf.open(path, key=key) as ds:
+        mldf.write(tmp_path / "written.mldf", ds, key=other)
+    mldf.repack(path, tmp_path / "repacked.mldf", key=key, encrypt_key=other)
+    mldf.merge([path], tmp_path / "merged.mldf", key=key, encrypt_key=other)
+    mldf.select(path, tmp_path / "selected.mldf", key=key, encrypt_key=other)
+    mldf.convert(path, tmp_path / "converted.mldf", key=key, encrypt_key=other)
+    for name in ("written", "repacked", "merged", "selected", "converted"):  # another key changes the key alone
+        with pytest.raises(mldf.errors.KeyMissingError, match="encrypted with all its tables"):
+            mldf.info(tmp_path / f"{name}.mldf")
+        assert "encrypted_tables" in mldf.info(tmp_path / f"{name}.mldf", key=other)["flags"]
+    mldf.repack(tmp_path / "clear.mldf", tmp_path / "half.mldf", encrypt_key=other)
+    assert "encrypted_tables" not in mldf.info(tmp_path / "half.mldf")["flags"]
     with pytest.raises(mldf.Error, match="encrypt_all needs a key or a passphrase"):
         mldf.Writer(tmp_path / "x.mldf", {"a": "int"}, encrypt_all=True)
+
+
+def _mappings(path):
+    """Permissions, bytes and flags of the system of every mapping of a file into this process."""
+    out, mine = [], False
+    for line in pathlib.Path("/proc/self/smaps").read_text().splitlines():
+        if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
+            first, last = (int(x, 16) for x in line.split()[0].split("-"))
+            mine = line.endswith(str(path))
+            if mine:
+                out.append([line.split()[1], last - first, []])
+        elif mine and line.startswith("VmFlags:"):
+            out[-1][2] = line.split()[1:]
+    return out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells of mappings in /proc")
+def test_a_file_with_encrypted_tables_takes_memory_for_its_tables_alone(tmp_path):
+    if "sodium" not in mldf.features:
+        pytest.skip("built without libsodium")
+    path, key = tmp_path / "all.mldf", bytes(range(32))
+    mldf.write(path, ((bytes([i]) * 2**20,) for i in range(16)), {"x": "bytes"}, key=key, encrypt_all=True)
+    with mldf.open(path, key=key) as ds:
+        maps = _mappings(path)
+        assert sum(size for _, size, _ in maps) > 2**24  # all of it is seen
+        assert {permissions for permissions, _, _ in maps} == {"r--p"}
+        assert (
+            0 < sum(size for _, size, flags in maps if "ac" in flags) < 2**18
+        )  # what the system sets memory aside for
+        assert bytes(ds[3].x[:4]) == bytes([3]) * 4
+
+
+def test_a_recording_of_an_encrypted_file_is_decrypted_when_it_is_asked_for(tmp_path):
+    if "sodium" not in mldf.features:
+        pytest.skip("built without libsodium")
+    path, key = tmp_path / "a.mldf", bytes(range(32))
+    with mldf.Writer(path, {"a": mldf.Audio(rate=8000)}, key=key) as w:
+        w.append({"a": np.arange(200_000, dtype=np.int16)})
+    with mldf.open(path, key=key) as ds:
+        row = ds.rows["a"][0]
+    data = bytearray(path.read_bytes())
+    data[int(row["ptr"]) + int(row["size"]) - 1] ^= 1  # in the last chunk
+    path.write_bytes(data)
+    with mldf.open(path, key=key, backend="map") as ds:
+        recording = ds[0].a
+        assert len(recording) == 200_000
+        assert np.allclose(recording.window(0, 0.01).reshape(-1) * 32768, np.arange(80))
+        with pytest.raises(mldf.errors.TamperedError):
+            np.asarray(recording)
