@@ -318,10 +318,14 @@ def test_more_boxes_than_images_is_an_error(tmp_path):
         ({"doc.image": [mldf.Resize((4, 4)), mldf.MixUp()]}, r"doc.image\[0\]"),
         ({"doc.image, doc.image[0]": [mldf.RandomCrop((4, 4))]}, "cannot share a draw"),
         ({"doc": [mldf.Cast("i32")]}, "multimodal"),
+        ("doc.sound: clip(samples=10)", r"name one of them here: doc.sound\[0\]"),
+        ("doc.film: clip(2)", r"name one of them here: doc.film\[0\]"),
+        ("doc.film: clip(1)", r"name one of them here: doc.film\[0\]"),
     ],
 )
 def test_what_cannot_be_a_batch_is_said(tmp_path, steps, message):
-    path = write(tmp_path / "a.mldf", documents(4))
+    docs = [*documents(4), [("film", np.zeros((4, 8, 8, 3), np.uint8)), ("sound", np.zeros((40, 1), np.int16))]]
+    path = write(tmp_path / "a.mldf", docs, {**KINDS, "film": mldf.VideoFrames()})
     with pytest.raises(mldf.Error, match=message):
         mldf.Loader(path, 2, pipelines=steps)
 
