@@ -393,7 +393,10 @@ def test_no_video_has_sound(tmp_path):
 
 @pytest.mark.parametrize(
     ("later", "error", "message"),
-    [(2**57, mldf.errors.CorruptError, "no video is so long"), (2**26, mldf.errors.LimitError, "bytes of memory, and the limit")],
+    [
+        (2**57, mldf.errors.CorruptError, "no video is so long"),
+        (2**26, mldf.errors.LimitError, "bytes of memory, and the limit"),
+    ],
 )
 def test_a_frame_that_is_shown_for_years_has_no_sound(later, error, message, tmp_path):
     """2**57 ms are 2**62 samples, whose bytes are 0 in 64 bits."""
