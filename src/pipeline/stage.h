@@ -109,6 +109,8 @@ struct side {
             mldf_buffer table;              /* the record in front of it */
             mldf_buffer bytes, made;        /* a part as it is stored; what its type made of it */
             mldf_buffer gather;             /* entries that were run */
+            bool has_whole;                 /* the whole value was read, and checked, for a part that is packed: */
+            mldf_value whole;
             uint64_t payload_bytes;
             uint64_t next, at; /* entry `next` of the chain begins at `at` of the table */
             struct part_place place;
