@@ -186,6 +186,8 @@ struct field_type {
     bool (*is_packed)(const uint8_t *record);
     mldf_status (*unpack)(const uint8_t *record, const void *payload, uint64_t payload_bytes, uint64_t most,
                           uint8_t *out_record, mldf_buffer *out, mldf_error *err);
+    /* Of a type whose values have parts: is one of them packed? The value has its payload. NULL: never. */
+    bool (*holds_packed)(const struct schema_field *field, const mldf_value *value);
 
     /* What a writer has to say of a field when it is finished, as text in `out`; nothing: out stays empty. NULL: never. */
     void (*report)(const void *state, char *out, size_t room);

@@ -65,6 +65,8 @@ mldf_status mldfi_parts_check_record(const struct multimodal_state *s, const uin
 /* Entry `index` of a table at `table`, of a payload of payload_bytes. The message names the part. */
 mldf_status mldfi_parts_entry(const struct multimodal_state *s, const uint8_t *table, uint64_t parts,
                               uint64_t payload_bytes, uint64_t index, struct parts_entry *out, mldf_error *err);
+/* Is one of the parts packed (field_type.is_packed)? */
+bool mldfi_parts_hold_packed(const struct schema_field *field, const mldf_value *value);
 /* Adds what a part counts; MLDF_E_RANGE: more tokens or images than a record holds. */
 mldf_status mldfi_parts_add(struct parts_totals *totals, const struct parts_entry *part, mldf_error *err);
 /* Every entry, every part by its own type, to its end; and the totals. */

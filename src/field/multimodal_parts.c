@@ -146,6 +146,22 @@ void mldfi_parts_unplace(mldf_error *err) {
     err->field[0] = 0;
 }
 
+bool mldfi_parts_hold_packed(const struct schema_field *field, const mldf_value *value) {
+    const struct multimodal_state *s = field->state;
+    if (!value->record || !value->data || mldfi_parts_check_record(s, value->record, value->bytes, NULL) < 0)
+        return false;
+    uint64_t parts = mldfi_load_u32((const uint8_t *)value->record + PARTS_COUNT);
+    const uint8_t *at = value->data;
+    for (uint64_t i = 0; i < parts; i++, at += ENTRY_BYTES) {
+        uint16_t kind = mldfi_load_u16(at);
+        const struct field_type *type = kind < s->kinds->field_count ? s->kinds->fields[kind].type : NULL;
+        if (type && type->is_packed && !(mldfi_load_u16(at + ENTRY_FLAGS) & ENTRY_NULL) &&
+            type->is_packed(at + ENTRY_RECORD))
+            return true;
+    }
+    return false;
+}
+
 /* ---- Deep checks ----------------------------------------------------------------------------------------------------------------- */
 
 static mldf_status check_part(const struct parts_entry *e, struct media_kit *kit, const uint8_t *payload,
@@ -322,7 +338,7 @@ mldf_status mldf_parts_count(const mldf_schema *schema, size_t field, const mldf
     return status;
 }
 
-/* What is stored in a form for decoders alone becomes the file that was packed. */
+/* What is stored in a form for decoders alone becomes the file that was packed, and the record that it would have. */
 static mldf_status unpack(const struct parts_entry *e, mldf_buffer *scratch, mldf_value *value, mldf_error *err) {
     const struct field_type *type = e->of->type;
     uint8_t record[ENTRY_RECORD_MAX];
@@ -332,15 +348,19 @@ static mldf_status unpack(const struct parts_entry *e, mldf_buffer *scratch, mld
     memcpy(record, e->record, sizeof record);
     mldf_status status =
         type->unpack(e->record, value->data, value->bytes, mldfi_max_unpacked(NULL), record, &made, err);
+    uint64_t bytes = made.size;
     if (status == MLDF_OK)
-        status = mldfi_field_decode(e->of, record, 0, made.data, made.size, 0, scratch, value, err);
-    if (status == MLDF_OK && value->data == made.data) {
-        mldf_buffer_free(scratch);
-        *scratch = made;
-        return MLDF_OK;
+        status = mldf_buffer_append(&made, record, e->of->info.record_bytes, err);
+    if (status < 0) {
+        mldf_buffer_free(&made);
+        return status;
     }
-    mldf_buffer_free(&made);
-    return status;
+    mldf_buffer_free(scratch);
+    *scratch = made;
+    value->data = made.data;
+    value->bytes = bytes;
+    value->record = made.data + bytes;
+    return MLDF_OK;
 }
 
 mldf_status mldf_parts_get(const mldf_schema *schema, size_t field, const mldf_value *value, uint64_t index,
@@ -367,13 +387,12 @@ mldf_status mldf_parts_get(const mldf_schema *schema, size_t field, const mldf_v
         return MLDF_OK;
     const void *data = e.bytes ? (const uint8_t *)value->data + e.offset : NULL;
     status = mldfi_field_decode(e.of, at, 0, data, e.bytes, 0, scratch, &out->value, err);
+    out->value.record = at;
+    out->value.record_bytes = e.of->info.record_bytes;
     if (status == MLDF_OK)
         status = unpack(&e, scratch, &out->value, err);
-    if (status == MLDF_OK) {
-        out->value.record = at;
-        out->value.record_bytes = e.of->info.record_bytes;
+    if (status == MLDF_OK)
         return MLDF_OK;
-    }
     mldfi_parts_unplace(err);
     mldfi_error_prefix(err, "part %" PRIu64 " (%s)", index, e.of->name);
     return status;

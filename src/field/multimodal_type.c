@@ -278,12 +278,14 @@ static uint64_t part_table(const struct schema_field *field, const uint8_t *reco
 static mldf_status part_entry(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
                               uint64_t payload_bytes, const uint8_t *table, uint64_t *at, struct part_place *out,
                               bool *null, mldf_error *err) {
+    const struct multimodal_state *s = field->state;
     uint64_t parts = mldfi_load_u32(record + PARTS_COUNT);
     struct parts_entry e;
     for (; *at < parts; ++*at) {
-        if (mldfi_load_u16(table + *at * ENTRY_BYTES) != part->index)
+        uint16_t kind = mldfi_load_u16(table + *at * ENTRY_BYTES);
+        if (kind != part->index && kind < s->kinds->field_count) /* one that does not exist is an error */
             continue;
-        mldf_status status = mldfi_parts_entry(field->state, table, parts, payload_bytes, *at, &e, err);
+        mldf_status status = mldfi_parts_entry(s, table, parts, payload_bytes, *at, &e, err);
         if (status < 0)
             return status;
         ++*at;
@@ -422,6 +424,7 @@ const struct field_type mldfi_type_multimodal = {
     .argument_names = argument_names,
     .canonical = canonical,
     .check_deep = check_deep,
+    .holds_packed = mldfi_parts_hold_packed,
     .part = part,
     .part_edge = part_edge,
     .part_table = part_table,

@@ -11,7 +11,7 @@
 #include "util/bytes.h"
 #include "util/error.h"
 
-/* Silence that a file may ask for between two packets. */
+/* Silence that a file may ask for between its packets, all together. */
 enum { GAP_SECONDS = 24 * 3600 };
 
 /* ---- Runs ------------------------------------------------------------------------------------------------------------------------------- */
@@ -20,14 +20,21 @@ struct placing {
     struct sound_parts *s;
     struct audio_packet *out;
     size_t count, capacity;
-    uint64_t at;   /* samples so far */
-    double offset; /* of the run: what its packets' times say more than their samples, in samples */
+    size_t *full; /* places of those that have samples, in order */
+    size_t full_count, full_capacity;
+    uint64_t at;    /* samples so far */
+    double silence; /* of them, those that were added, whether they were cut later or not */
+    double offset;  /* of the run: what its packets' times say more than their samples, in samples */
 };
 
 static mldf_status put(struct placing *g, struct audio_packet packet, mldf_error *err) {
     mldf_status status = mldfi_array_reserve(&g->out, &g->capacity, g->count + 1, sizeof *g->out, err);
+    if (status == MLDF_OK && packet.samples)
+        status = mldfi_array_reserve(&g->full, &g->full_capacity, g->full_count + 1, sizeof *g->full, err);
     if (status < 0)
         return status;
+    if (packet.samples)
+        g->full[g->full_count++] = g->count;
     g->out[g->count++] = packet;
     g->at += packet.samples;
     return MLDF_OK;
@@ -48,10 +55,12 @@ static bool take_away(struct placing *g, uint64_t samples) {
     if (samples > g->at)
         return false;
     g->at -= samples;
-    for (size_t i = g->count; samples && i-- > 0;) {
-        uint32_t some = g->out[i].samples < samples ? g->out[i].samples : (uint32_t)samples;
-        g->out[i].samples -= some;
+    while (samples && g->full_count) {
+        struct audio_packet *last = &g->out[g->full[g->full_count - 1]];
+        uint32_t some = last->samples < samples ? last->samples : (uint32_t)samples;
+        last->samples -= some;
         samples -= some;
+        g->full_count -= last->samples == 0;
     }
     return true;
 }
@@ -69,9 +78,10 @@ static mldf_status place_one(struct placing *g, size_t i, mldf_error *err) {
         if (g->at == 0)
             g->offset = away;
         double jump = away - g->offset;
-        if (jump > GAP_SECONDS * rate)
+        g->silence += jump > most ? jump : 0;
+        if (g->silence > GAP_SECONDS * rate)
             return mldfi_fail(err, MLDF_E_UNSUPPORTED,
-                              "the sound is silent for %.0f s; audio=false packs the images alone", jump / rate);
+                              "the sound is silent for %.0f s; audio=false packs the images alone", g->silence / rate);
         if (jump > most)
             status = add_silence(g, (uint64_t)(jump + 0.5), err);
         else if (jump < -most && !take_away(g, (uint64_t)(0.5 - jump)))
@@ -89,7 +99,9 @@ mldf_status mldfi_sound_place(struct sound_parts *s, mldf_error *err) {
     struct placing g = {.s = s};
     mldf_status status = MLDF_OK;
     for (size_t i = 0; i < p->count && status == MLDF_OK; i++)
-        status = place_one(&g, i, err);
+        status =
+            mldfi_work_goes_on(p->watch, 0) ? place_one(&g, i, err) : mldfi_fail(err, MLDF_E_CANCELLED, "cancelled");
+    free(g.full);
     if (status < 0) {
         free(g.out);
         return status;

@@ -153,11 +153,23 @@ static mldf_status prove(struct video_indexing *x, uint32_t key, bool *right, ml
     return status;
 }
 
+/* The key lies. Its frames become those of keys in front of it, which have more now than they were proved for. */
+static void expose(struct starts *s, uint32_t key) {
+    const struct video_indexing *x = s->x;
+    struct video_parts *p = x->parts;
+    p->packets[key].flags &= (uint16_t)~PACKET_KEY;
+    assign(s);
+    for (uint32_t i = x->first_of[key]; i != UINT32_MAX; i = x->next_of[i]) {
+        uint32_t start = p->frames[i].start;
+        if (start && (p->packets[start].flags & PACKET_KEY) && !s->clean[start])
+            s->unproved[start] = 1;
+    }
+}
+
 /* One round: until a key is found to lie, or all are proved. MLDF_END: too much work. */
 static mldf_status prove_round(struct starts *s, bool *lied, mldf_error *err) {
     struct video_indexing *x = s->x;
     struct video_parts *p = x->parts;
-    uint32_t before = UINT32_MAX; /* the key before */
     *lied = false;
     assign(s);
     list_starts(x);
@@ -169,13 +181,9 @@ static mldf_status prove_round(struct starts *s, bool *lied, mldf_error *err) {
         s->unproved[i] = 0;
         if (!right) {
             *lied = true;
-            p->packets[i].flags &= (uint16_t)~PACKET_KEY;
-            if (before != UINT32_MAX && before && !s->clean[before])
-                s->unproved[before] = 1; /* its frames are more now */
+            expose(s, i);
             return MLDF_OK;
         }
-        if (p->packets[i].flags & PACKET_KEY)
-            before = i;
     }
     return MLDF_OK;
 }

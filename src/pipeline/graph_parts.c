@@ -3,6 +3,7 @@
  *
  *     one shape (images after resize, numbers)       stacked: [parts, ...]
  *     lists of different lengths (tokens, text)      end to end: [sum of lengths, ...] */
+#include "pipeline/clip.h"
 #include "pipeline/graph.h"
 #include "pipeline/op_collate.h"
 #include "util/error.h"
@@ -69,7 +70,8 @@ mldf_status mldfi_finish_entries(struct builder *b, size_t chain, mldf_error *er
     if (!mldfi_is_all(c) && !column)
         return MLDF_OK;
     for (size_t i = 0; i < c->op_count; i++)
-        if (c->ops[i].out.clips > 1 || (c->ops[i].out.timed && c->ops[i].type->flags & OP_TIME))
+        if (c->ops[i].out.clips > 1 || c->ops[i].type == &mldfi_op_clip ||
+            (c->ops[i].in.timed && c->ops[i].type->flags & OP_TIME))
             return mldfi_check_single(b, chain, err);
     bool open = !c->lifted;
     mldf_status status = column ? MLDF_OK : mldfi_lift_entries(b, chain, err);

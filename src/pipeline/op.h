@@ -51,8 +51,10 @@ static inline uint64_t mldfi_tensor_count(const struct tensor *t) {
         large |= __builtin_mul_overflow(count, t->dims[i], &count);
     return large ? mldfi_tensor_count_large(t) : count;
 }
+/* SIZE_MAX: more than fit into memory; no buffer becomes so large, and no place in a batch is. */
 static inline size_t mldfi_tensor_bytes(const struct tensor *t) {
-    return (size_t)mldfi_tensor_count(t) * mldfi_dtype_size(t->dtype);
+    size_t bytes;
+    return __builtin_mul_overflow(mldfi_tensor_count(t), mldfi_dtype_size(t->dtype), &bytes) ? SIZE_MAX : bytes;
 }
 /* A IMAGE tensor's sides, whatever its layout. */
 static inline uint64_t mldfi_tensor_height(const struct tensor *t) {

@@ -14,6 +14,9 @@
 #include "pipeline/spectrum.h"
 #include "util/error.h"
 
+/* Samples that no clip of a video has: 66 days at 192 kHz. */
+enum { SPAN_BITS = 40 };
+
 bool mldfi_clip_takes_sound(const struct edge *in) {
     return mldfi_edge_is_wave(in) && in->axes[0] && (in->rate.den || in->anchored);
 }
@@ -57,7 +60,7 @@ static void find_length(const struct clip_state *s, bool leads, uint64_t *whole,
         return;
     frame_wide n = (frame_wide)(s->frames * s->fps_den) * (frame_wide)s->rate.num,
                d = (frame_wide)s->fps_num * (frame_wide)s->rate.den;
-    if (n / d >= (frame_wide)1 << 40)
+    if (n / d >= (frame_wide)1 << SPAN_BITS)
         return;
     *whole = n % d ? 0 : (uint64_t)(n / d);
     *most = (uint64_t)(n / d) + (n % d != 0);
@@ -133,9 +136,15 @@ mldf_status mldfi_clip_sound_follow(const struct op *op, const void *leaders, co
     *d = (struct sound_draw){.video = leaders, .start = frame->start, .length = frame->t};
     if (!d->video->times)
         return mldfi_fail(err, MLDF_E_STATE, "the times of the video's frames are not known here");
-    for (uint32_t i = 0; i < s->count; i++)
+    for (uint32_t i = 0; i < s->count; i++) {
         if (!find_span(s, d, i, &from, &to) || to < from)
             return mldfi_fail(err, MLDF_E_CORRUPT, "the video has times at which there is no sound");
+        if (to - from >= (int64_t)1 << SPAN_BITS)
+            return mldfi_fail(err, MLDF_E_CORRUPT,
+                              "the frames of clip %" PRIu32 " are shown for the time of %" PRId64
+                              " samples; no video is so long",
+                              i, to - from);
+    }
     return MLDF_OK;
 }
 

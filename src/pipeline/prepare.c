@@ -145,7 +145,7 @@ mldf_status mldfi_shape_one(const struct run *r, struct side *side, size_t chain
             memory->frame.start = memory->start;
             status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
             if (status == MLDF_OK)
-                status = mldfi_shape_step(op, draw, t, &next, err);
+                status = mldfi_shape_step(r, op, draw, t, &next, err);
             status = mldfi_in_step(op, status, err);
         }
         *t = next;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "os/file.h"
+#include "pipeline/clip.h"
 #include "pipeline/frames.h"
 #include "pipeline/source.h"
 #include "pipeline/spectrum.h"
@@ -186,8 +187,21 @@ mldf_status mldfi_in_step(const struct op *op, mldf_status status, mldf_error *e
     return status;
 }
 
-mldf_status mldfi_shape_step(const struct op *op, const void *draw, const struct tensor *value, struct tensor *out,
-                             mldf_error *err) {
+/* A clip's sound may be longer than the recording: its zeros count as decoded sound. */
+static mldf_status check_sound(const struct run *r, const struct op *op, const struct tensor *value,
+                               const struct tensor *out, mldf_error *err) {
+    uint64_t rows = 1;
+    size_t bytes;
+    if (!mldfi_clip_is_sound(op))
+        return MLDF_OK;
+    for (uint32_t i = 0; i + 1 < out->ndim; i++)
+        rows *= out->dims[i];
+    return mldfi_sound_room(r->plan->options.max_bytes, mldfi_tensor_bytes(value), out->dims[out->ndim - 1], rows,
+                            sizeof(float), &bytes, err);
+}
+
+mldf_status mldfi_shape_step(const struct run *r, const struct op *op, const void *draw, const struct tensor *value,
+                             struct tensor *out, mldf_error *err) {
     struct tensor frame = *value;
     if (op->frames)
         mldfi_frame_at(value, 0, &frame);
@@ -195,7 +209,7 @@ mldf_status mldfi_shape_step(const struct op *op, const void *draw, const struct
     mldf_status status = op->type->shape ? op->type->shape(op, draw, &frame, out, err) : MLDF_OK;
     if (op->frames)
         mldfi_clip_of(out, value->dims[0], value, out);
-    return status;
+    return status == MLDF_OK ? check_sound(r, op, value, out, err) : status;
 }
 
 /* The step on every frame, or on the one value that is no clip. */
@@ -228,7 +242,7 @@ mldf_status mldfi_run_op(const struct run *r, struct side *side, size_t chain, c
     memory->frame.start = memory->start;
     mldf_status status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
     if (status == MLDF_OK)
-        status = mldfi_shape_step(op, draw, &memory->tensor, &out, err);
+        status = mldfi_shape_step(r, op, draw, &memory->tensor, &out, err);
     if (status < 0)
         return mldfi_in_step(op, status, err);
     if (memory->in >= 0 && !dst && stays_in_place(op, &memory->tensor, &out)) {

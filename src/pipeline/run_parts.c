@@ -17,7 +17,7 @@
 
 void mldfi_part_begin(const struct plan *plan, struct side *side) {
     for (size_t i = 0; i < plan->graph.chain_count; i++)
-        side->chains[i].part.known = false;
+        side->chains[i].part.known = side->chains[i].part.has_whole = false;
     side->many = false;
     side->entry = 0;
     if (side->entry_drawn)
@@ -59,7 +59,22 @@ static mldf_status read_bytes(const struct run *r, struct side *side, size_t cha
 }
 
 static mldf_status read_whole(const struct run *r, struct side *side, size_t chain, mldf_value *out, mldf_error *err) {
+    const struct part_memory *m = &side->chains[chain].part;
+    if (m->has_whole) {
+        *out = m->whole;
+        return MLDF_OK;
+    }
     return mldfi_read_value(r, side, chain, r->feed->range != NULL, out, err);
+}
+
+/* Damage in a packed part would look like another image, so its bytes are not read by themselves: a feed checks those of the whole value. */
+static mldf_status read_checked(const struct run *r, struct side *side, size_t chain, mldf_value *out,
+                                mldf_error *err) {
+    struct part_memory *m = &side->chains[chain].part;
+    mldf_status status = m->has_whole ? MLDF_OK : mldfi_read_value(r, side, chain, false, &m->whole, err);
+    m->has_whole = status == MLDF_OK;
+    *out = m->whole;
+    return status;
 }
 
 /* Record and table into the chain's memory. */
@@ -156,6 +171,7 @@ static mldf_status count_entries(const struct run *r, struct side *side, size_t 
 mldf_status mldfi_part_value(const struct run *r, struct side *side, size_t chain, bool record, mldf_value *out,
                              struct part_place *place, mldf_error *err) {
     struct part_memory *m = &side->chains[chain].part;
+    const struct field_type *type = r->plan->graph.chains[chain].part->kind->type;
     bool null = false;
     mldf_value whole;
     memset(out, 0, sizeof *out);
@@ -170,7 +186,8 @@ mldf_status mldfi_part_value(const struct run *r, struct side *side, size_t chai
     out->record = place->record;
     out->record_bytes = place->record_bytes;
     out->bytes = place->bytes;
-    status = read_whole(r, side, chain, &whole, err);
+    bool checked = !record && type && type->is_packed && type->is_packed(place->record);
+    status = checked ? read_checked(r, side, chain, &whole, err) : read_whole(r, side, chain, &whole, err);
     if (status == MLDF_OK && whole.data)
         out->data = (const uint8_t *)whole.data + place->offset;
     if (status < 0 || record || whole.data)
@@ -251,14 +268,17 @@ static mldf_status in_entry(const struct chain *c, uint64_t entry, mldf_status s
 mldf_status mldfi_shape_entries(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
-    uint64_t count, steps = 0;
+    uint64_t count, steps = 0, samples = 0;
+    bool looks = !c->stacked || c->output.waves;
     mldf_status status = count_entries(r, side, chain, &count, err);
     side->many = true;
-    for (uint64_t i = 0; i < count && status == MLDF_OK && !c->stacked; i++) {
+    for (uint64_t i = 0; looks && i < count && status == MLDF_OK; i++) {
         side->entry = i;
         status = in_entry(c, i, mldfi_shape_one(r, side, chain, err), err);
         steps += memory->tensor.dims[0];
+        samples += memory->samples;
     }
+    memory->samples = samples;
     side->many = false;
     side->entry = 0;
     memory->null = memory->filled = false;
@@ -291,7 +311,7 @@ mldf_status mldfi_run_entries(const struct run *r, struct side *side, size_t cha
     uint8_t *into = flat ? target->data : NULL;
     size_t room = flat ? mldfi_room_bytes(&c->output, target) : 0, done = 0;
     mldf_buffer *gather = &memory->part.gather;
-    uint64_t count, steps = 0;
+    uint64_t count, steps = 0, samples = 0;
     mldf_status status = count_entries(r, side, chain, &count, err);
     gather->size = 0;
     side->many = true;
@@ -304,9 +324,11 @@ mldf_status mldfi_run_entries(const struct run *r, struct side *side, size_t cha
         if (status == MLDF_OK) {
             done += mldfi_tensor_bytes(&memory->tensor);
             steps += memory->tensor.ndim ? memory->tensor.dims[0] : 1;
+            samples += memory->samples;
         }
         in_entry(c, i, status, err);
     }
+    memory->samples = samples;
     side->many = false;
     side->entry = 0;
     memory->null = memory->filled = false;

@@ -170,16 +170,19 @@ static void aim(struct source_run *s, struct span want) {
         a->span = pull_piece(&s->piece, a->span);
 }
 
-static mldf_status settle(struct source_run *s, mldf_error *err) {
-    struct audio_source *a = own(s);
-    (void)err;
-    if (!a->cut)
-        aim(s, (struct span){0, a->length});
-    return MLDF_OK;
-}
-
 static uint32_t cut_count(const struct audio_source *a) {
     return a->cut ? ((const struct clip_state *)a->cut->op->state)->count : 1;
+}
+
+static mldf_status settle(struct source_run *s, mldf_error *err) {
+    struct audio_source *a = own(s);
+    const struct decode_audio_state *decode = mldfi_source_state(s);
+    size_t bytes;
+    if (a->cut) /* how long its clips are the video's times say, which may be anything */
+        return mldfi_sound_room(s->run->plan->options.max_bytes, s->whole, a->length,
+                                (uint64_t)cut_count(a) * decode->channels, sizeof(float), &bytes, err);
+    aim(s, (struct span){0, a->length});
+    return MLDF_OK;
 }
 
 /* Of packets, a guess for the system's read-ahead: where they are, their table says when it is read. */

@@ -109,6 +109,8 @@ struct side {
             mldf_buffer table;              /* the record in front of it */
             mldf_buffer bytes, made;        /* a part as it is stored; what its type made of it */
             mldf_buffer gather;             /* entries that were run */
+            bool has_whole;                 /* the whole value was read, and checked, for a part that is packed: */
+            mldf_value whole;
             uint64_t payload_bytes;
             uint64_t next, at; /* entry `next` of the chain begins at `at` of the table */
             struct part_place place;
@@ -260,8 +262,8 @@ void mldfi_name_chain(const struct chain *c, mldf_error *err);
 mldf_status mldfi_in_step(const struct op *op, mldf_status status, mldf_error *err);
 /* What comes out of a step, as far as the types say; and for this value, without data. */
 struct tensor mldfi_tensor_like(const struct op *op, const struct tensor *in);
-mldf_status mldfi_shape_step(const struct op *op, const void *draw, const struct tensor *value, struct tensor *out,
-                             mldf_error *err);
+mldf_status mldfi_shape_step(const struct run *r, const struct op *op, const void *draw, const struct tensor *value,
+                             struct tensor *out, mldf_error *err);
 mldf_status mldfi_run_finish_stage(const struct run *r, struct side *side, size_t chain, const struct finish_plan *plan,
                                    void *dst, size_t dst_bytes, mldf_error *err);
 mldf_status mldfi_draw(const struct run *r, struct side *side, const struct op *op, struct frame *frame,

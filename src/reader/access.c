@@ -384,14 +384,20 @@ static mldf_status get_unchecked(const mldf_reader *reader, uint64_t sample, siz
                                       : get(reader, sample, field, false, scratch, out, err);
 }
 
+static bool is_packed(const struct schema_field *f, const mldf_value *value) {
+    if (!f->type || value->kind == MLDF_KIND_NULL)
+        return false;
+    return f->type->is_packed ? f->type->is_packed(value->record)
+                              : f->type->holds_packed && f->type->holds_packed(f, value);
+}
+
 /* The codes of a packed value have no invalid words, so that damage would look like another value: its CRC is always looked at. (With `verify` it
  * was already.) */
 static mldf_status check_packed(const mldf_reader *reader, uint64_t sample, const struct schema_field *f,
                                 const mldf_value *value, mldf_error *err) {
     uint32_t want, got;
-    if (!f->type || !f->type->is_packed || value->kind == MLDF_KIND_NULL || reader->verify || !reader->checks ||
-        reader->encrypted || reader->foreign.ops || (f->info.flags & MLDF_FIELD_COMPRESSED) ||
-        !f->type->is_packed(value->record))
+    if (reader->verify || !reader->checks || reader->encrypted || reader->foreign.ops ||
+        (f->info.flags & MLDF_FIELD_COMPRESSED) || !is_packed(f, value))
         return MLDF_OK;
     mldf_status status = mldfi_reader_stored_crc(reader, sample, f->payload_index, &want, err);
     if (status < 0)
@@ -432,7 +438,7 @@ void mldfi_reader_prefetch(const mldf_reader *reader, uint64_t sample, size_t fi
 
 bool mldfi_reader_is_direct(const mldf_reader *reader, size_t field) {
     const struct schema_field *f = &reader->schema->fields[field];
-    return takes_short_way(reader, f) && !f->type->is_packed;
+    return takes_short_way(reader, f) && !f->type->is_packed && !f->type->holds_packed;
 }
 
 mldf_status mldfi_reader_get_direct(const mldf_reader *reader, uint64_t sample, const struct schema_field *field,

@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import re
+import struct
 import subprocess
 from fractions import Fraction
 
@@ -387,3 +389,38 @@ def test_no_video_has_sound(tmp_path):
     ours = packed(make(tmp_path / "x.mp4", 1, "25"))
     with pytest.raises(mldf.Error, match="none of the videos has sound"):
         load(ours, "video, video.audio: clip(frames=5, fps=25)")
+
+
+@pytest.mark.parametrize(
+    ("later", "error", "message"),
+    [
+        (2**57, mldf.errors.CorruptError, "no video is so long"),
+        (2**26, mldf.errors.LimitError, "bytes of memory, and the limit"),
+    ],
+)
+def test_a_frame_that_is_shown_for_years_has_no_sound(later, error, message, tmp_path):
+    """2**57 ms are 2**62 samples, whose bytes are 0 in 64 bits."""
+    sound = np.zeros((3 * 32000, 1), np.int16)
+    film = make(tmp_path / "a.mkv", 3, "1", sound=sound, rate=32000, audio=("-c:a", "flac"), video=("-c:v", "ffv1"))
+    path = packed(film)
+    data = bytearray(path.read_bytes())
+    with mldf.open(path) as ds:
+        name = ds.schema.names[0]
+        ptr = int(ds.rows[name][0]["ptr"])
+    (at,) = [
+        at
+        for at in range(ptr, ptr + 4096)
+        if [struct.unpack_from("<q", data, at + 24 * i)[0] for i in range(3)] == [0, 1000, 2000]
+    ]
+    struct.pack_into("<q", data, at + 24, later)
+    struct.pack_into("<q", data, at + 48, later + 1)
+    struct.pack_into("<qQ", data, ptr + 64 + 192 + 144, 1, 32000)
+    path.write_bytes(data)
+    clip = f"{name}.video, {name}.audio: clip(frames=1, start=fixed)"
+    with pytest.raises(mldf.Error) as problem:
+        load(path, f"{name}.video: clip(frames=1, start=fixed)", threads=0)
+    struct.pack_into("<I", data, ptr + 56, int(re.search(r"table is (\d+)", str(problem.value))[1]))
+    path.write_bytes(data)
+    for steps in (f"{clip}\n{name}.audio: pad", f"{name}.audio: gain(1)\n{clip}\n{name}.audio: pad"):
+        with pytest.raises(error, match=message):
+            load(path, steps, threads=0)

@@ -318,10 +318,14 @@ def test_more_boxes_than_images_is_an_error(tmp_path):
         ({"doc.image": [mldf.Resize((4, 4)), mldf.MixUp()]}, r"doc.image\[0\]"),
         ({"doc.image, doc.image[0]": [mldf.RandomCrop((4, 4))]}, "cannot share a draw"),
         ({"doc": [mldf.Cast("i32")]}, "multimodal"),
+        ("doc.sound: clip(samples=10)", r"name one of them here: doc.sound\[0\]"),
+        ("doc.film: clip(2)", r"name one of them here: doc.film\[0\]"),
+        ("doc.film: clip(1)", r"name one of them here: doc.film\[0\]"),
     ],
 )
 def test_what_cannot_be_a_batch_is_said(tmp_path, steps, message):
-    path = write(tmp_path / "a.mldf", documents(4))
+    docs = [*documents(4), [("film", np.zeros((4, 8, 8, 3), np.uint8)), ("sound", np.zeros((40, 1), np.int16))]]
+    path = write(tmp_path / "a.mldf", docs, {**KINDS, "film": mldf.VideoFrames()})
     with pytest.raises(mldf.Error, match=message):
         mldf.Loader(path, 2, pipelines=steps)
 
@@ -385,3 +389,45 @@ def test_damaged_tables_are_errors(tmp_path):
         except mldf.Error:
             failed += 1
     assert failed > 50
+
+
+def test_parts_in_fast_jpeg_are_images_and_damage_is_found(tmp_path):
+    rng = np.random.default_rng(5)
+    pixels = np.kron(picture(rng, 8, 8), np.ones((16, 16, 1), np.uint8))
+    jpeg = bytes(mldf.images.encode(pixels, "jpeg"))
+    kinds = {"text": mldf.Text(), "image": mldf.Image(encode="fast-jpeg", fast_limit=100)}
+    docs = [[("text", "a"), ("image", jpeg), ("image", jpeg)]]
+    path = write(tmp_path / "a.mldf", docs, kinds)
+    plain = write(tmp_path / "b.mldf", docs, {**kinds, "image": mldf.Image()})
+    with mldf.open(path) as fast, mldf.open(plain) as ds:
+        row = fast.rows["doc"][0]
+        assert path.read_bytes()[int(row["ptr"]) :].find(jpeg) < 0
+        assert all(np.array_equal(a.value, b.value) for a, b in zip(fast[0].doc, ds[0].doc))
+    steps = {"doc.image": [mldf.Resize((8, 8))]}
+    (want,) = batches(plain, steps)
+    (got,) = batches(path, steps)
+    assert np.array_equal(got["doc.image"], want["doc.image"])
+    good, bad = path.read_bytes(), tmp_path / "bad.mldf"
+    ptr, end = int(row["ptr"]), int(row["ptr"] + row["size"])
+    for place in (ptr, *range(ptr + 3 * 64 + 200, end, (end - ptr) // 7)):
+        bad.write_bytes(good[:place] + bytes([good[place] ^ 0x10]) + good[place + 1 :])
+        for backend in ("map", "read"):
+            with mldf.open(bad, backend=backend) as ds:
+                with pytest.raises((mldf.errors.ChecksumError, mldf.errors.CorruptError)):
+                    batches(ds, steps)
+                with pytest.raises(mldf.Error):
+                    ds[0].doc  # noqa: B018
+
+
+def test_samples_of_all_sounds_are_their_sum(tmp_path):
+    sounds = [[1000, 300], [], [500]]
+    docs = [[("text", "x"), *(("sound", np.zeros((n, 1), np.int16)) for n in lengths)] for lengths in sounds]
+    path = write(tmp_path / "a.mldf", docs)
+    for steps, want in (
+        ("doc.sound: ragged", [1300, 0, 500]),
+        ("doc.sound: gain(1)", [1300, 0, 500]),
+        ("doc.sound: window(samples=200, short=pad)", [400, 0, 200]),
+    ):
+        for threads in (0, 2):
+            with mldf.Loader(path, 3, pipelines=steps, samples=True, threads=threads) as loader:
+                assert next(iter(loader))["doc.sound_samples"].tolist() == want

@@ -1,4 +1,4 @@
-"""The sound of videos: raw, AC-3 and E-AC-3, with gaps and overlaps, and streams that begin apart. FFmpeg is the measure."""
+"""The sound of videos: raw, AC-3 and E-AC-3, gaps and overlaps, streams that begin apart. FFmpeg is the measure."""
 
 import os
 import subprocess
@@ -169,3 +169,35 @@ def test_streams_that_begin_apart_are_warned_of(voice, tmp_path):
     run("ffmpeg", "-v", "error", "-y", *IMAGES, "-i", voice, "-c:v", "mpeg4", "-c:a", "flac", tmp_path / "together.mkv")
     command = [os.environ["MLDF"], "pack", str(tmp_path / "together.mkv"), "-o", str(tmp_path / "y.mldf")]
     assert "begins" not in subprocess.run(command, check=True, capture_output=True, text=True).stderr
+
+
+def element(name, content):
+    return name + (len(content) | 1 << 56).to_bytes(8, "big") + content
+
+
+def with_packets_at(plain, path, times):
+    """A film whose sound has its first packet at 0 again and again, at other times in milliseconds."""
+    data = plain.read_bytes()
+    ((segment, end),) = ((at, end) for name, at, end in elements(data, 0, len(data)) if name == 0x18538067)
+    at, stop = next((at, stop) for name, at, stop in elements(data, segment, end) if name == 0x1F43B675)
+    blocks = [data[a:b] for name, a, b in elements(data, at, stop) if name == 0xA3 and data[a] == 0x82]
+    made = data[segment:stop]
+    for when in times:
+        block = element(b"\xa3", blocks[0][:1] + b"\0\0" + blocks[0][3:])
+        made += element(b"\x1f\x43\xb6\x75", element(b"\xe7", when.to_bytes(8, "big")) + block)
+    path.write_bytes(data[: segment - 12] + element(b"\x18\x53\x80\x67", made))
+    return len(blocks)
+
+
+def test_silence_is_bounded_and_packets_may_go_back_far(voice, tmp_path):
+    plain, path = tmp_path / "plain.mkv", tmp_path / "x.mkv"
+    run("ffmpeg", "-v", "error", "-y", *IMAGES, "-i", voice, "-c:v", "mpeg4", "-c:a", "pcm_s16le", plain)
+    hour = 3600 * 1000
+    with_packets_at(plain, path, [10 * hour, 20 * hour, 30 * hour])
+    with pytest.raises(mldf.Error, match="the sound is silent for 10.... s"):
+        mldf.pack(path, tmp_path / "x.mldf")
+    times = [20000 - 3 * i for i in range(2000)]
+    with_packets_at(plain, path, times)
+    mldf.pack(path, tmp_path / "x.mldf")
+    steps = np.diff(packet_times(plain))[0]
+    assert abs(len(sound_of(tmp_path / "x.mldf")) / 48000 - times[-1] / 1000 - steps) < 0.01
