@@ -121,7 +121,7 @@ def output_options(given: Mapping[str, Any]) -> dict[str, Any]:
 def keep_encrypted(
     options: dict[str, Any], readers: Iterable[_mldf.Reader], key: Key, passphrase: Passphrase, decrypt: bool
 ) -> None:
-    """An encrypted file stays encrypted, its tables too, with the new secret or the one that opened it; not if decrypt."""
+    """What was encrypted stays so, its tables too, with the new secret or the one that opened it; decrypt ends it."""
     other = options["encrypt_key"] or options["encrypt_passphrase"]
     if flag("decrypt", decrypt) or not (other or key or passphrase):
         return
