@@ -602,7 +602,11 @@ def test_only_the_piece_is_read(tmp_path):
     ("text", "error", "message"),
     [
         ("windows(y, 4)", NoFieldError, "no field .y"),
-        ("window(x, 4)", ArgumentError, "no view window; there are rows, windows, expand, segments, packed, pow2 and steps"),
+        (
+            "window(x, 4)",
+            ArgumentError,
+            "no view window; there are rows, windows, expand, segments, packed, pow2 and steps",
+        ),
         ("windows(x)", ArgumentError, "length is not given"),
         ("windows(x, 0)", ArgumentError, "length is 0; a whole number of elements from 1 to"),
         ("windows(x, 1.5)", ArgumentError, "length is 1.5"),
