@@ -160,8 +160,13 @@ static PyObject *part_object(PyObject *module, struct stored *s, uint64_t index,
     size_t kind = 0;
     mldf_status status;
     PyObject *out = NULL;
+    uint8_t own_record[64]; /* the library's may lie in the buffer that decoding replaces */
     Py_BEGIN_ALLOW_THREADS
     status = mldf_parts_get(s->schema, 0, &s->value, index, &cell.own, &part, &kind, &err);
+    if (status >= 0 && part.value.kind != MLDF_KIND_NULL && part.value.record_bytes <= sizeof own_record) {
+        memcpy(own_record, part.value.record, part.value.record_bytes);
+        part.value.record = own_record;
+    }
     if (status >= 0) {
         uint16_t type = mldf_schema_field(s->kinds, kind)->type_id;
         bool image = type >= MLDF_IMAGE_RAW && type <= MLDF_IMAGE && part.value.kind != MLDF_KIND_NULL;
