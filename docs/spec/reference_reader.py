@@ -700,7 +700,7 @@ def part_kinds(a):
         raise ValueError("parts")
     for entry in a["parts"]:
         if not isinstance(entry, dict):
-            raise ValueError("a kind of parts is no object")
+            raise ValueError("a kind of parts is not an object")
         role, name, arguments = entry.get("role"), entry.get("type"), entry.get("arguments", {})
         check_name(role)
         if set(role) & set(".[]`") or role in COLUMNS or role in [k.name for k in kinds]:

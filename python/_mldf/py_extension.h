@@ -256,6 +256,9 @@ struct cell {
 };
 mldf_status cell_load(const mldf_reader *reader, const struct plan *plan, const struct slot *slot, uint64_t sample,
                       bool copy, struct workspace *workspace, struct cell *out, mldf_error *err);
+/* Pixels in a buffer of their own in place of an image file's bytes. *decoder is made at the first call. */
+mldf_status cell_decode_image(struct cell *cell, const mldf_image_options *options, mldf_image_decoder **decoder,
+                              mldf_error *err);
 void cell_free(struct cell *cell);
 PyObject *cell_object(struct module_state *state, struct handle *handle, const struct slot *slot, struct cell *cell);
 /* A value that no reader is needed for, as its kind says: a copy, in the cell's own memory. */

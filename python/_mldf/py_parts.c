@@ -108,34 +108,13 @@ struct stored {
     mldf_image_decoder *decoder;
 };
 
-static mldf_status load_image(struct stored *s, const mldf_sample_part *part, struct cell *cell, mldf_error *err) {
-    mldf_image_options options = MLDF_IMAGE_OPTIONS_INIT;
-    mldf_image_shape shape;
+static mldf_status load_image(struct stored *s, struct cell *cell, mldf_error *err) {
+    const mldf_image_options options = MLDF_IMAGE_OPTIONS_INIT;
     mldf_image_info info = MLDF_IMAGE_INFO_INIT;
-    mldf_buffer pixels = MLDF_BUFFER_INIT;
-    mldf_status status = mldf_image_record(&part->value, &info, err);
+    mldf_status status = mldf_image_record(&cell->value, &info, err);
     if (status < 0 || info.mode == MLDF_IMAGE_MODE_OTHER)
         return status;
-    if (!s->decoder && (status = mldf_image_decoder_new(&s->decoder, err)) < 0)
-        return status;
-    status = mldf_image_value_shape(&part->value, &options, &shape, err);
-    if (status >= 0)
-        status = mldf_buffer_reserve(&pixels, (size_t)shape.bytes, err);
-    if (status >= 0)
-        status = mldf_image_value_decode(s->decoder, &part->value, &options, pixels.data, (size_t)shape.bytes, err);
-    if (status < 0) {
-        mldf_buffer_free(&pixels);
-        return status;
-    }
-    mldf_buffer_free(&cell->own);
-    cell->own = pixels;
-    cell->value = (mldf_value){.kind = MLDF_KIND_ARRAY,
-                               .dtype = shape.bits == 16 ? MLDF_U16 : MLDF_U8,
-                               .data = pixels.data,
-                               .bytes = shape.bytes,
-                               .ndim = 3,
-                               .dims = {shape.height, shape.width, shape.channels}};
-    return MLDF_OK;
+    return cell_decode_image(cell, &options, &s->decoder, err);
 }
 
 /* The value in memory of its own. */
@@ -160,19 +139,19 @@ static PyObject *part_object(PyObject *module, struct stored *s, uint64_t index,
     size_t kind = 0;
     mldf_status status;
     PyObject *out = NULL;
-    uint8_t own_record[64]; /* the library's may lie in the buffer that decoding replaces */
     Py_BEGIN_ALLOW_THREADS
     status = mldf_parts_get(s->schema, 0, &s->value, index, &cell.own, &part, &kind, &err);
-    if (status >= 0 && part.value.kind != MLDF_KIND_NULL && part.value.record_bytes <= sizeof own_record) {
-        memcpy(own_record, part.value.record, part.value.record_bytes);
-        part.value.record = own_record;
+    if (status >= 0 && part.value.kind != MLDF_KIND_NULL && part.value.record_bytes <= sizeof cell.record) {
+        /* It may lie in the buffer that decoding replaces. */
+        memcpy(cell.record, part.value.record, part.value.record_bytes);
+        part.value.record = cell.record;
     }
     if (status >= 0) {
         uint16_t type = mldf_schema_field(s->kinds, kind)->type_id;
         bool image = type >= MLDF_IMAGE_RAW && type <= MLDF_IMAGE && part.value.kind != MLDF_KIND_NULL;
         cell.value = part.value;
         if (image && decode)
-            status = load_image(s, &part, &cell, &err);
+            status = load_image(s, &cell, &err);
         if (status >= 0 && cell.value.data != cell.own.data)
             status = load_copy(&cell, &err);
     }

@@ -16,25 +16,17 @@ static bool lies_in(const mldf_buffer *buffer, const void *data) {
     return base && at >= base && at - base < buffer->capacity;
 }
 
-/* Pixels in a buffer of their own in place of an image file's bytes. */
-static mldf_status decode_image(const struct plan *plan, struct workspace *workspace, struct cell *cell,
-                                mldf_error *err) {
-    mldf_image_info info = MLDF_IMAGE_INFO_INIT;
+mldf_status cell_decode_image(struct cell *cell, const mldf_image_options *options, mldf_image_decoder **decoder,
+                              mldf_error *err) {
     mldf_image_shape shape;
     mldf_buffer pixels = MLDF_BUFFER_INIT;
-    mldf_status status = mldf_image_record(&cell->value, &info, err);
-    if (status < 0)
-        return status;
-    if (info.mode == MLDF_IMAGE_MODE_OTHER || (info.mode == MLDF_IMAGE_MODE_RAW && plan->pixels_as_stored))
-        return MLDF_OK;
-    if (!workspace->decoder && (status = mldf_image_decoder_new(&workspace->decoder, err)) < 0)
-        return status;
-    status = mldf_image_value_shape(&cell->value, &plan->image, &shape, err);
+    mldf_status status = *decoder ? MLDF_OK : mldf_image_decoder_new(decoder, err);
+    if (status >= 0)
+        status = mldf_image_value_shape(&cell->value, options, &shape, err);
     if (status >= 0)
         status = mldf_buffer_reserve(&pixels, (size_t)shape.bytes, err);
     if (status >= 0)
-        status = mldf_image_value_decode(workspace->decoder, &cell->value, &plan->image, pixels.data,
-                                         (size_t)shape.bytes, err);
+        status = mldf_image_value_decode(*decoder, &cell->value, options, pixels.data, (size_t)shape.bytes, err);
     if (status < 0) {
         mldf_buffer_free(&pixels);
         return status;
@@ -49,6 +41,16 @@ static mldf_status decode_image(const struct plan *plan, struct workspace *works
                                .ndim = 3,
                                .dims = {shape.height, shape.width, shape.channels}};
     return MLDF_OK;
+}
+
+static mldf_status decode_image(const struct plan *plan, struct workspace *workspace, struct cell *cell,
+                                mldf_error *err) {
+    mldf_image_info info = MLDF_IMAGE_INFO_INIT;
+    mldf_status status = mldf_image_record(&cell->value, &info, err);
+    if (status < 0 || info.mode == MLDF_IMAGE_MODE_OTHER ||
+        (info.mode == MLDF_IMAGE_MODE_RAW && plan->pixels_as_stored))
+        return status;
+    return cell_decode_image(cell, &plan->image, &workspace->decoder, err);
 }
 
 /* Numbers that NumPy has no dtype for (24 bits, A-law, mu-law, packets) as float32; all others stay as they are stored. */

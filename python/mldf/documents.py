@@ -56,7 +56,7 @@ class _Document:
 
 def _listed(value: Any, name: str, where: str) -> list[Any]:
     if not isinstance(value, list):
-        raise CorruptError(f"{where}: {name!r} is no list")
+        raise CorruptError(f"{where}: {name!r} is not a list")
     return value
 
 
@@ -115,7 +115,7 @@ def _llava(record: Any, where: str) -> _Document:
             if piece.strip():
                 parts.append((speaker, piece.strip("\n")))
     if used < len(images):
-        raise CorruptError(f"{where}: {len(images)} images, and <image> stands in the conversation {used} times")
+        raise CorruptError(f"{where}: {len(images)} images, and the conversation has <image> {used} times")
     key = str(record["id"]) if "id" in record else None
     rest = {k: v for k, v in record.items() if k not in ("conversations", "image", "images", "id")}
     return _Document(where, parts, rest or None, key)
@@ -260,7 +260,7 @@ def from_documents(
             texts = [value for role, value in document.parts if role != "image"]
             for value in texts:
                 if not isinstance(value, str):
-                    raise CorruptError(f"{document.where}: a text is no string: {value!r}")
+                    raise CorruptError(f"{document.where}: a text is not a string: {value!r}")
             made = iter(ids(texts) if ids is not None and texts else texts)
             for role, value in document.parts:
                 if role == "image":

@@ -188,7 +188,7 @@ def pack_documents(
     path          the file to write
     length        tokens of a sequence, placeholders of images among them
     image_id      the token that stands for an image
-    pad_id        the token behind the last document of a sequence
+    pad_id        the token that fills a sequence after its last document
     image_tokens  placeholders of an image
     patch         instead: ceil(height / patch) * ceil(width / patch) of them
     field, image  the names of the field and of the role of images

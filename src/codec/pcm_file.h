@@ -1,4 +1,4 @@
-/* Files of plain samples: WAV (wav.c), and AIFF, CAF and NIST SPHERE (pcm_file.c). They are told by their bytes; all say the same of their samples. */
+/* Files of plain samples: WAV (wav.c), and AIFF, CAF and NIST SPHERE (pcm_file.c). They are recognised by their bytes, and their headers describe samples in the same terms. */
 #ifndef MLDF_CODEC_PCM_FILE_H
 #define MLDF_CODEC_PCM_FILE_H
 
@@ -11,7 +11,7 @@ struct pcm_file {
     const char *name; /* "WAV", "AIFF" …, in messages */
 };
 
-/* Errors name the byte of the file in err->offset. A file that lacks samples is no error: wav.missing_bytes. */
+/* Errors name the byte of the file in err->offset. A file that lacks samples is not an error: wav.missing_bytes. */
 mldf_status mldfi_pcm_file_parse(const void *data, size_t bytes, struct pcm_file *out, mldf_error *err);
 
 #endif

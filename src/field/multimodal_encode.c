@@ -223,8 +223,8 @@ static mldf_status encode_with(const struct multimodal_state *s, struct media_ki
         return status;
     const uint8_t *data = value->data;
     if (value->bytes < LIST_HEAD || memcmp(data, list_magic, 8) != 0)
-        return mldfi_fail(err, MLDF_E_TYPE, "%" PRIu64 " bytes that are no list of parts (mldf_parts_list makes one)",
-                          value->bytes);
+        return mldfi_fail(err, MLDF_E_TYPE,
+                          "%" PRIu64 " bytes that are not a list of parts (mldf_parts_list makes one)", value->bytes);
     uint64_t count = mldfi_load_u32(data + 8);
     if (count > (value->bytes - LIST_HEAD) / ITEM_BYTES)
         return mldfi_fail(err, MLDF_E_TYPE, "a list of %" PRIu64 " parts that is cut short", count);

@@ -95,7 +95,7 @@ struct jpeg_kernels {
 };
 extern const struct jpeg_kernels mldfi_jpeg_portable;
 #if defined(__x86_64__)
-extern const struct jpeg_kernels mldfi_jpeg_sse4, mldfi_jpeg_avx2, mldfi_jpeg_avx512;
+extern const struct jpeg_kernels mldfi_jpeg_sse4, mldfi_jpeg_avx2;
 #elif defined(__aarch64__)
 extern const struct jpeg_kernels mldfi_jpeg_neon;
 #endif

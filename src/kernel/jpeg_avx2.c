@@ -12,11 +12,8 @@
 #define V_OR _mm256_or_si256
 #define V_XOR _mm256_xor_si256
 
-STEP V same_pair(const int16_t *p, const int16_t *q) {
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(load_lane(p)), load_lane(q), 1);
-}
 STEP V lanes(const int16_t *p, size_t step) {
-    return same_pair(p, p + step);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(load_lane(p)), load_lane(p + step), 1);
 }
 STEP V same(const void *p) {
     return _mm256_broadcastsi128_si256(load_lane(p));

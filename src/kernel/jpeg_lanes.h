@@ -3,12 +3,11 @@
  * numbers as the portable text.
  *
  * Before the include:
- *     V, V1, JPEG_LANES         the register, one lane of it, and how many: 1, 2 (a pair of blocks) or 4 (two pairs)
+ *     V, V1, JPEG_LANES         the register, one lane of it, and how many: 1, or 2 (a pair of blocks)
  *     OP(x)                     the operation x in the words of x86: add_epi32, madd_epi16, unpacklo_epi16 ...
  *     V_ZERO, V_OR, V_XOR       whole registers
  *     lanes(p, step)            eight words at p for the first lane, at p + step for the next ...
  *     same(p)                   the same 16 bytes in every lane
- *     same_pair(p, q)           with more than one lane: 16 bytes for every first lane, and others for every second
  *     lane(v, k)                lane k of v
  *     pixels(p)                 8 * JPEG_LANES bytes as words
  *     store_words(p, v)         a whole register
@@ -16,8 +15,7 @@
  *     store_lane(p, v1)         a lane
  *     store_rgb, store_rgba     three lanes of bytes as 16 pixels
  *     load_lane(p), bytes_of(v) a lane; with two lanes: 16 words as bytes, held to 0 ... 255
- *     STORE_VALUES              as jpeg_segments.h has it
- * With four lanes there are no reduced sizes and no colours: a register would hold more than the slack behind a row. */
+ *     STORE_VALUES              see jpeg_segments.h */
 #include <string.h>
 
 #include "kernel/jpeg_segments.h"
@@ -35,8 +33,8 @@ static bool dcs(const uint8_t *bits, uint64_t limit, const uint64_t at[4], const
 
 /* ---- Transforms ------------------------------------------------------------------------------------------------------------ */
 
-/* Blocks n, n + 1 ... are in the lanes. With one lane, the first blocks of all pairs come before the second ones: `which` says whose turn it is. */
-enum { PAIRS_AT_ONCE = JPEG_LANES == 4 ? 2 : 1, TURNS = JPEG_LANES == 1 ? 2 : 1 };
+/* With one lane, the first blocks of all pairs come before the second ones: `which` says whose turn it is. */
+enum { TURNS = JPEG_LANES == 1 ? 2 : 1 };
 
 ALWAYS uint8_t *place_of(const struct jpeg_blocks *b, size_t block) {
     return (block % 2 ? b->b : b->a) + block / 2 * b->step;
@@ -50,13 +48,8 @@ ALWAYS uint8_t *place_of(const struct jpeg_blocks *b, size_t block) {
 #define SHIFTED(X, BY) OP(srai_epi32)(X, BY)
 
 /* Row i of the quantisers for each lane. */
-ALWAYS V quantisers(const struct jpeg_quantisers *q, int i, unsigned which) {
-#if JPEG_LANES == 1
-    return lanes(q->natural[which] + 8 * i, 0);
-#else
-    (void)which;
-    return same_pair(q->natural[0] + 8 * i, q->natural[1] + 8 * i);
-#endif
+ALWAYS V quantisers(const struct jpeg_quantisers *q, int i, size_t which) {
+    return lanes(q->natural[JPEG_LANES == 1 ? which : 0] + 8 * i, 64);
 }
 
 /* One tile of 4 x 2 from the 16 places of its group. */
@@ -158,12 +151,10 @@ ALWAYS void transpose(V x[8]) {
     }
 }
 
-/* Blocks of as many pairs as fill registers; returns how many pairs. */
-static size_t transform_8_of(const struct jpeg_blocks *b, unsigned which) {
+ALWAYS void transform_to_8(const struct jpeg_blocks *b, unsigned which) {
     const V middle = OP(set1_epi8)((char)0x80);
     const size_t s = b->stride;
-    size_t i = 0;
-    for (; i + PAIRS_AT_ONCE <= b->pairs; i += PAIRS_AT_ONCE) {
+    for (size_t i = 0; i < b->pairs; i++) {
         V x[8], c[4];
         load_rows(b, 2 * i + which, x);
         PASS_8(11);
@@ -187,13 +178,11 @@ static size_t transform_8_of(const struct jpeg_blocks *b, unsigned which) {
                 store_halves(to + 2 * k * s, to + (2 * k + 1) * s, lane(r[k], n));
         }
     }
-    return i;
 }
 
-#if JPEG_LANES < 4
 static void transform_8(const struct jpeg_blocks *b) {
     for (unsigned which = 0; which < TURNS; which++)
-        (void)transform_8_of(b, which);
+        transform_to_8(b, which);
 }
 
 /* 4 x 4: the constants of jidctred.c as pairs; -17799 and 20995 fit 16 bits. */
@@ -316,7 +305,6 @@ static void transform_2(const struct jpeg_blocks *b) {
             transform_to_2(b, which, true);
     }
 }
-#endif
 
 /* ---- Upsampling ------------------------------------------------------------------------------------------------------------ */
 
@@ -366,7 +354,6 @@ static void up_both(const struct jpeg_up *u) {
 
 /* ---- Colour ---------------------------------------------------------------------------------------------------------------- */
 
-#if JPEG_LANES < 4
 /* libjpeg's constants less whole numbers, so that they fit 16 bits: 1.402 = 1 + 26345 / 65536, 1.772 = 2 - 14942 / 65536, 0.71414 = 1 - 18734 / 65536. */
 ALWAYS void color_words(const uint8_t *y, const uint8_t *cb, const uint8_t *cr, V rgb[3]) {
     const V half = OP(set1_epi16)(128), one = OP(set1_epi16)(1), round = OP(set1_epi32)(32768);
@@ -418,4 +405,3 @@ static void join(const uint8_t *r, const uint8_t *g, const uint8_t *b, size_t co
             store_rgba(out, x, y, z);
     }
 }
-#endif

@@ -9,9 +9,9 @@
 #include "kernel/jpeg.h"
 #include "kernel/variants.h"
 
-/* WIDE: whose passes for the other filters, whose widening and transforms of recordings. COLOR: whose loops over colours. FILTER: whose
+/* WIDE: whose passes for the other filters, whose widening and transforms of recordings. JPEG: whose loops for JPEG. COLOR: whose loops over colours. FILTER: whose
  * loops for blurring and for maps. TABLES: whose tables of bytes, and whether they come first. The rest: passes in planes, or NULL twice. */
-#define TABLE(NAME, ISA, NUMBER, WIDE, COLOR, FILTER, TABLES, FIRST, ...) \
+#define TABLE(NAME, ISA, NUMBER, WIDE, JPEG, COLOR, FILTER, TABLES, FIRST, ...) \
     static const struct kernels NAME = {NUMBER, \
                                         #ISA, \
                                         mldfi_down_##ISA, \
@@ -33,16 +33,16 @@
                                         mldfi_warp_bilinear_##FILTER, \
                                         mldfi_widen_##WIDE, \
                                         &mldfi_fft_##WIDE, \
-                                        &mldfi_jpeg_##ISA, \
+                                        &mldfi_jpeg_##JPEG, \
                                         &mldfi_video_##ISA}
-TABLE(portable, portable, ISA_PORTABLE, portable, portable, portable, portable, true, NULL, NULL);
+TABLE(portable, portable, ISA_PORTABLE, portable, portable, portable, portable, portable, true, NULL, NULL);
 #if defined(__x86_64__)
-TABLE(sse4, sse4, ISA_SSE4, portable, sse4, sse4, portable, true, NULL, NULL);
-TABLE(avx2, avx2, ISA_AVX2, avx2, avx2, avx2, portable, false, NULL, NULL);
-TABLE(avx512, avx512, ISA_AVX512, avx2, avx512, avx512, portable, false, mldfi_down_planes_avx512,
+TABLE(sse4, sse4, ISA_SSE4, portable, sse4, sse4, sse4, portable, true, NULL, NULL);
+TABLE(avx2, avx2, ISA_AVX2, avx2, avx2, avx2, avx2, portable, false, NULL, NULL);
+TABLE(avx512, avx512, ISA_AVX512, avx2, avx2, avx512, avx512, portable, false, mldfi_down_planes_avx512,
       mldfi_across_planes_avx512);
 /* The same where bytes can be looked up in registers (VBMI), with the same name: it gives the same bytes. */
-TABLE(avx512_vbmi, avx512, ISA_AVX512, avx2, avx512, avx512, avx512vbmi, true, mldfi_down_planes_avx512,
+TABLE(avx512_vbmi, avx512, ISA_AVX512, avx2, avx2, avx512, avx512, avx512vbmi, true, mldfi_down_planes_avx512,
       mldfi_across_planes_avx512);
 
 /* Not every compiler knows "f16c" as a name to ask for. */
@@ -56,7 +56,7 @@ static bool has_lzcnt(void) {
     return __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & 1u << 5);
 }
 #elif defined(__aarch64__)
-TABLE(neon, neon, ISA_NEON, portable, neon, portable, portable, true, NULL, NULL);
+TABLE(neon, neon, ISA_NEON, portable, neon, neon, portable, portable, true, NULL, NULL);
 #endif
 
 const struct kernels *mldfi_kernels(enum isa isa) {

@@ -17,7 +17,7 @@ struct pool_work {
     size_t worker_bytes;
 };
 
-/* A machine that gives fewer threads than asked for, but at least one, is no error. */
+/* It is not an error if the machine gives fewer threads than asked for, as long as there is one. */
 mldf_status mldfi_pool_new(struct pool **out, unsigned threads, const struct pool_work *work, mldf_error *err);
 /* Waits for jobs that run; those not begun are dropped. */
 void mldfi_pool_free(struct pool *pool);

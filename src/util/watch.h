@@ -1,4 +1,4 @@
-/* Work that takes long and can be stopped: whoever does it says now and then how much more is done, and is told whether to go on. */
+/* Work that takes long and can be stopped: it reports its progress now and then, and the answer says whether to go on. */
 #ifndef MLDF_UTIL_WATCH_H
 #define MLDF_UTIL_WATCH_H
 

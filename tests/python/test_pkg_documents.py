@@ -147,7 +147,7 @@ def test_lines_end_at_line_feeds_alone(tmp_path):
         ("obelics", {"images": ["a.png"], "texts": []}, "1 images and 0 texts"),
         ("obelics", {"images": ["no.png"], "texts": [None]}, "line 1: image 'no.png'"),
         ("obelics", {"images": ["../a.png"], "texts": [None]}, "outside"),
-        ("obelics", {"images": [None], "texts": [5]}, "no string"),
+        ("obelics", {"images": [None], "texts": [5]}, "not a string"),
         ("obelics", [1], "no object"),
         (
             "mmc4",

@@ -421,7 +421,7 @@ def _other_loader(
 
 
 def _raw_loader(path: Any, transform: Any, image_size: Any, options: dict[str, Any]) -> Any:
-    """A TblRawImageLoader of a TBL file of raw images, as TurboLoader has it; None of other files and transforms."""
+    """TurboLoader's TblRawImageLoader of a TBL file of raw images; None for other files and transforms."""
     from .tbl import TblRawImageLoader, is_raw
 
     steps = list(_listed(transform))

@@ -155,7 +155,7 @@ class Compose(ComposedTransforms):
 
 
 class Resize(ops.Resize, Transform):
-    """Width first, as TurboLoader has it; and not antialiased, unless the DataLoader is told to."""
+    """Width first, as in TurboLoader; not antialiased, unless the DataLoader asks for it."""
 
     def __init__(self, width: int, height: int, interpolation: InterpolationMode = InterpolationMode.BILINEAR) -> None:
         super().__init__((height, width), interpolation.value, False)

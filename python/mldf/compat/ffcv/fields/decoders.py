@@ -61,7 +61,7 @@ class SimpleRGBImageDecoder(ops.Decode, Operation):
     def generate_code(self) -> Callable[..., Any]:
         """For programs that decode by themselves; a Loader decodes in C.
 
-        A function of (numbers of samples, destination, records, state), as FFCV has it: ``accept_globals`` was called
+        A function of (numbers of samples, destination, records, state), as in FFCV: ``accept_globals`` was called
         with a Reader's records of the field and a memory manager's reader.
         """
         read = self.memory_read
