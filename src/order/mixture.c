@@ -59,15 +59,15 @@ mldf_status mldf_order_new_mixture(const mldf_order_part *parts, size_t part_cou
     if (!out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "there is no place for the order");
     *out = NULL;
-    mldf_status st = check_parts(parts, part_count, &period, err);
-    if (st >= 0 && count == 0)
-        st = default_count(parts, part_count, period, &count, err);
-    if (st >= 0 && count > ORDER_COUNT_MAX)
-        st = mldfi_fail(err, MLDF_E_ARGUMENT, "%" PRIu64 " positions are more than 2^63", count);
-    if (st >= 0)
-        st = mldfi_order_begin(ORDER_MIXTURE, options, &order, &taken, err);
-    if (st < 0)
-        return st;
+    mldf_status status = check_parts(parts, part_count, &period, err);
+    if (status >= 0 && count == 0)
+        status = default_count(parts, part_count, period, &count, err);
+    if (status >= 0 && count > ORDER_COUNT_MAX)
+        status = mldfi_fail(err, MLDF_E_ARGUMENT, "%" PRIu64 " positions are more than 2^63", count);
+    if (status >= 0)
+        status = mldfi_order_begin(ORDER_MIXTURE, options, &order, &taken, err);
+    if (status < 0)
+        return status;
     order->parts = mldfi_alloc_zero(part_count, sizeof *order->parts, err);
     if (!order->parts) {
         mldf_order_free(order);

@@ -80,9 +80,9 @@ static mldf_status range_or_subset(enum order_form form, const uint64_t *list, u
     *out = NULL;
     if (count > ORDER_COUNT_MAX)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%" PRIu64 " samples are more than 2^63", count);
-    mldf_status st = mldfi_order_begin(form, options, &order, &taken, err);
-    if (st < 0)
-        return st;
+    mldf_status status = mldfi_order_begin(form, options, &order, &taken, err);
+    if (status < 0)
+        return status;
     order->count = count;
     if (order->kind == MLDF_ORDER_RANDOM)
         order->all = mldfi_perm_shape(count);

@@ -53,9 +53,9 @@ static uint64_t batches(const mldf_share_options *o, uint64_t global) {
 mldf_status mldf_share_batch_count(const mldf_share_options *options, uint64_t *out, mldf_error *err) {
     mldf_share_options o;
     uint64_t global;
-    mldf_status st = take(options, &o, &global, err);
-    if (st < 0)
-        return st;
+    mldf_status status = take(options, &o, &global, err);
+    if (status < 0)
+        return status;
     *out = batches(&o, global);
     return MLDF_OK;
 }
@@ -64,9 +64,9 @@ mldf_status mldf_share_batch(const mldf_share_options *options, uint64_t index, 
     mldf_share_options o;
     uint64_t global;
     memset(out, 0, sizeof *out);
-    mldf_status st = take(options, &o, &global, err);
-    if (st < 0)
-        return st;
+    mldf_status status = take(options, &o, &global, err);
+    if (status < 0)
+        return status;
     if (index >= batches(&o, global))
         return MLDF_END;
     uint64_t first = o.from + index * global;

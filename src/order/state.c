@@ -68,15 +68,15 @@ static mldf_status members(const struct json *json, mldf_order_state *out, mldf_
     uint64_t algorithm = 0;
     if (json->nodes[0].kind != MLDFI_JSON_OBJECT)
         return mldfi_fail_at(err, MLDF_E_SYNTAX, json->nodes[0].offset, "the state of an order is a JSON object");
-    mldf_status st = number(json, "algorithm", UINT32_MAX, &algorithm, err);
+    mldf_status status = number(json, "algorithm", UINT32_MAX, &algorithm, err);
     out->algorithm = (uint32_t)algorithm;
-    if (st >= 0)
-        st = number(json, "epoch", UINT64_MAX, &out->epoch, err);
-    if (st >= 0)
-        st = number(json, "count", ORDER_COUNT_MAX, &out->count, err);
-    if (st >= 0) /* no more than there are */
-        st = number(json, "consumed", out->count, &out->consumed, err);
-    return st < 0 ? st : digest_of(json, out->digest, err);
+    if (status >= 0)
+        status = number(json, "epoch", UINT64_MAX, &out->epoch, err);
+    if (status >= 0)
+        status = number(json, "count", ORDER_COUNT_MAX, &out->count, err);
+    if (status >= 0) /* no more than there are */
+        status = number(json, "consumed", out->count, &out->consumed, err);
+    return status < 0 ? status : digest_of(json, out->digest, err);
 }
 
 mldf_status mldf_order_state_parse(const char *text, size_t bytes, mldf_order_state *out, mldf_error *err) {
@@ -85,13 +85,13 @@ mldf_status mldf_order_state_parse(const char *text, size_t bytes, mldf_order_st
         return mldfi_fail(err, MLDF_E_ARGUMENT, "no text, or no place for the state");
     memset(out, 0, sizeof *out);
     mldf_order_state state = {0};
-    mldf_status st = mldfi_json_parse(&json, text ? text : "", bytes, err);
-    if (st >= 0)
-        st = members(&json, &state, err);
-    if (st >= 0)
+    mldf_status status = mldfi_json_parse(&json, text ? text : "", bytes, err);
+    if (status >= 0)
+        status = members(&json, &state, err);
+    if (status >= 0)
         *out = state;
     mldfi_json_free(&json);
-    return st < 0 ? st : MLDF_OK;
+    return status < 0 ? status : MLDF_OK;
 }
 
 /* ---- Belonging ------------------------------------------------------------------------------------------------------------ */

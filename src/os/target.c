@@ -31,15 +31,15 @@ mldf_status mldfi_file_open_or_create(struct os_file *file, const char *path, ml
     *file = (struct os_file)OS_FILE_NONE;
     if (!(file->path = mldfi_copy_text(path, strlen(path), err)))
         return MLDF_E_MEMORY;
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     file->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (file->fd < 0 || fstat(file->fd, &info) != 0)
-        st = mldfi_fail_file_errno(err, errno, path, "cannot be opened");
+        status = mldfi_fail_file_errno(err, errno, path, "cannot be opened");
     else if (!S_ISREG(info.st_mode))
-        st = mldfi_fail_file(err, MLDF_E_IO, path, "is not a regular file");
-    if (st < 0)
+        status = mldfi_fail_file(err, MLDF_E_IO, path, "is not a regular file");
+    if (status < 0)
         mldfi_file_close(file);
-    return st;
+    return status;
 }
 
 bool mldfi_file_is(const struct os_file *file, const char *path) {
@@ -57,10 +57,10 @@ bool mldfi_file_same(const struct os_file *a, const struct os_file *b) {
 char *mldfi_path_absolute(const char *path, mldf_error *err) {
     mldf_buffer text = MLDF_BUFFER_INIT;
     char *folder = path[0] == '/' ? NULL : getcwd(NULL, 0); /* a folder that was removed has no name: then as given */
-    mldf_status st = folder ? mldfi_buffer_printf(&text, err, "%s/", folder) : MLDF_OK;
-    if (st >= 0)
-        st = mldf_buffer_append(&text, path, strlen(path), err);
-    char *result = st >= 0 ? mldfi_copy_text((const char *)text.data, text.size, err) : NULL;
+    mldf_status status = folder ? mldfi_buffer_printf(&text, err, "%s/", folder) : MLDF_OK;
+    if (status >= 0)
+        status = mldf_buffer_append(&text, path, strlen(path), err);
+    char *result = status >= 0 ? mldfi_copy_text((const char *)text.data, text.size, err) : NULL;
     mldf_buffer_free(&text);
     free(folder);
     return result;

@@ -23,33 +23,33 @@ struct page_replay {
 
 static mldf_status read_section(const mldf_reader *reader, const struct section *section, mldf_buffer *out,
                                 mldf_error *err) {
-    mldf_status st = mldfi_buffer_resize(out, (size_t)section->size, err);
-    if (st >= 0)
-        st = mldfi_file_read(&reader->file, section->ptr, out->data, out->size, err);
-    if (st >= 0 && mldfi_crc32c(0, out->data, out->size) != section->crc)
-        st = mldfi_fail_at(err, MLDF_E_CHECKSUM, section->ptr, "section %s is damaged; see mldf verify",
-                           mldfi_section_name(section->kind));
-    return st;
+    mldf_status status = mldfi_buffer_resize(out, (size_t)section->size, err);
+    if (status >= 0)
+        status = mldfi_file_read(&reader->file, section->ptr, out->data, out->size, err);
+    if (status >= 0 && mldfi_crc32c(0, out->data, out->size) != section->crc)
+        status = mldfi_fail_at(err, MLDF_E_CHECKSUM, section->ptr, "section %s is damaged; see mldf verify",
+                               mldfi_section_name(section->kind));
+    return status;
 }
 
 mldf_status mldfi_replay_section(const mldf_reader *reader, const struct section *section, size_t step,
                                  mldfi_take_fn take, void *user, mldf_error *err) {
     uint8_t *chunk = mldfi_alloc(step, err);
     uint32_t crc = 0;
-    mldf_status st = chunk ? MLDF_OK : MLDF_E_MEMORY;
-    for (uint64_t at = 0; at < section->size && st >= 0;) {
+    mldf_status status = chunk ? MLDF_OK : MLDF_E_MEMORY;
+    for (uint64_t at = 0; at < section->size && status >= 0;) {
         size_t part = section->size - at < step ? (size_t)(section->size - at) : step;
-        st = mldfi_file_read(&reader->file, section->ptr + at, chunk, part, err);
+        status = mldfi_file_read(&reader->file, section->ptr + at, chunk, part, err);
         crc = mldfi_crc32c(crc, chunk, part);
-        if (st >= 0)
-            st = take(user, chunk, part, err);
+        if (status >= 0)
+            status = take(user, chunk, part, err);
         at += part;
     }
     free(chunk);
-    if (st >= 0 && crc != section->crc)
-        st = mldfi_fail_at(err, MLDF_E_CHECKSUM, section->ptr, "section %s is damaged; see mldf verify",
-                           mldfi_section_name(section->kind));
-    return st;
+    if (status >= 0 && crc != section->crc)
+        status = mldfi_fail_at(err, MLDF_E_CHECKSUM, section->ptr, "section %s is damaged; see mldf verify",
+                               mldfi_section_name(section->kind));
+    return status;
 }
 
 static mldf_status push_bytes(void *user, const uint8_t *bytes, size_t count, mldf_error *err) {
@@ -59,16 +59,16 @@ static mldf_status push_bytes(void *user, const uint8_t *bytes, size_t count, ml
 /* Page map entries. "None" is put off until a later page has a sample: the first new payload may stand in the last old page. */
 static mldf_status push_pages(void *user, const uint8_t *bytes, size_t count, mldf_error *err) {
     struct page_replay *replay = user;
-    mldf_status st = MLDF_OK;
-    for (size_t i = 0; i + 8 <= count && st >= 0; i += 8, replay->seen++) {
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; i + 8 <= count && status >= 0; i += 8, replay->seen++) {
         if (mldfi_load_u64(bytes + i) == UINT64_MAX)
             continue;
-        st = mldfi_tables_fill_pages(replay->tables, replay->seen, err);
-        if (st >= 0)
-            st = mldfi_stream_push(&replay->tables->page_map, bytes + i, 8, err);
+        status = mldfi_tables_fill_pages(replay->tables, replay->seen, err);
+        if (status >= 0)
+            status = mldfi_stream_push(&replay->tables->page_map, bytes + i, 8, err);
         replay->tables->pages++;
     }
-    return st;
+    return status;
 }
 
 /* A dictionary in the clear stays so: its old bytes remain in the file, and it must not look as if they were gone. */
@@ -76,12 +76,12 @@ static mldf_status keep_dictionary(mldf_writer *writer, const mldf_reader *reade
                                    mldf_error *err) {
     mldf_buffer stored = MLDF_BUFFER_INIT;
     bool sealed = section->kind == SECTION_SEALED_DICTIONARY;
-    mldf_status st = read_section(reader, section, sealed ? &stored : &writer->dictionary_bytes, err);
-    if (st >= 0 && sealed)
-        st = mldfi_crypt_open_dictionary(writer->crypt, stored.data, stored.size, &writer->dictionary_bytes, err);
+    mldf_status status = read_section(reader, section, sealed ? &stored : &writer->dictionary_bytes, err);
+    if (status >= 0 && sealed)
+        status = mldfi_crypt_open_dictionary(writer->crypt, stored.data, stored.size, &writer->dictionary_bytes, err);
     mldf_buffer_free(&stored);
-    if (st < 0)
-        return st;
+    if (status < 0)
+        return status;
     writer->dictionary_in_clear = reader->encrypted && !sealed;
     if (writer->dictionary_in_clear)
         mldfi_warn(writer->context,
@@ -94,24 +94,24 @@ static mldf_status keep_dictionary(mldf_writer *writer, const mldf_reader *reade
 
 static mldf_status keep_sections(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
     writer->kept = mldfi_alloc_zero(reader->section_count + 1, sizeof *writer->kept, err);
-    mldf_status st = writer->kept ? MLDF_OK : MLDF_E_MEMORY;
-    for (size_t i = 0; i < reader->section_count && st >= 0; i++) {
+    mldf_status status = writer->kept ? MLDF_OK : MLDF_E_MEMORY;
+    for (size_t i = 0; i < reader->section_count && status >= 0; i++) {
         const struct section *section = &reader->sections[i];
         if (section->kind == SECTION_DICTIONARY || section->kind == SECTION_SEALED_DICTIONARY) {
-            st = keep_dictionary(writer, reader, section, err);
+            status = keep_dictionary(writer, reader, section, err);
         } else if (section->kind == SECTION_HISTORY) {
-            st = read_section(reader, section, &writer->history, err);
+            status = read_section(reader, section, &writer->history, err);
         } else if (section->kind >= SECTION_PRIVATE || section->kind == SECTION_PACK_PLAN) {
             struct kept_section *kept = &writer->kept[writer->kept_count++];
             kept->section = *section;
-            st = read_section(reader, section, &kept->bytes, err);
+            status = read_section(reader, section, &kept->bytes, err);
         } else if (section->kind > SECTION_SEALED_DICTIONARY || section->kind == SECTION_DIGEST ||
                    section->kind == SECTION_SEEK_INDEX) {
             mldfi_warn(writer->context, "section %u (%s) does not survive an append", section->kind,
                        mldfi_section_name(section->kind));
         }
     }
-    return st;
+    return status;
 }
 
 /* Block by block, against the checksums of section 1 where there are any. */
@@ -123,17 +123,17 @@ mldf_status mldfi_replay_allocation(mldf_writer *writer, const mldf_reader *read
     uint8_t block[FORMAT_CRC_BLOCK], word[4];
     for (uint64_t at = 0; at < table->bytes; at += sizeof block, crc_at += 4) {
         size_t part = table->bytes - at < sizeof block ? (size_t)(table->bytes - at) : sizeof block;
-        mldf_status st = mldfi_file_read(&reader->file, table->ptr + at, block, part, err);
-        if (st >= 0 && (reader->header.flags & FORMAT_FLAG_CHECKSUMMED)) {
-            st = mldfi_file_read(&reader->file, crc_at, word, sizeof word, err);
-            if (st >= 0 && mldfi_load_u32(word) != mldfi_crc32c(0, block, part))
-                st = mldfi_fail_at(err, MLDF_E_CHECKSUM, table->ptr + at,
-                                   "the allocation table is damaged; see mldf verify");
+        mldf_status status = mldfi_file_read(&reader->file, table->ptr + at, block, part, err);
+        if (status >= 0 && (reader->header.flags & FORMAT_FLAG_CHECKSUMMED)) {
+            status = mldfi_file_read(&reader->file, crc_at, word, sizeof word, err);
+            if (status >= 0 && mldfi_load_u32(word) != mldfi_crc32c(0, block, part))
+                status = mldfi_fail_at(err, MLDF_E_CHECKSUM, table->ptr + at,
+                                       "the allocation table is damaged; see mldf verify");
         }
-        if (st >= 0)
-            st = mldfi_stream_push(&writer->tables.allocations, block, part, err);
-        if (st < 0)
-            return st;
+        if (status >= 0)
+            status = mldfi_stream_push(&writer->tables.allocations, block, part, err);
+        if (status < 0)
+            return status;
     }
     return MLDF_OK;
 }
@@ -149,13 +149,13 @@ static mldf_status replay_row(mldf_writer *writer, const mldf_reader *reader, ui
     size_t key_bytes = 0;
     mldf_buffer key_scratch = MLDF_BUFFER_INIT;
     scratch->size = 0;
-    mldf_status st = mldfi_reader_row(reader, sample, scratch, &row, err);
-    for (size_t f = 0; f < schema->field_count && st >= 0; f++) {
+    mldf_status status = mldfi_reader_row(reader, sample, scratch, &row, err);
+    for (size_t f = 0; f < schema->field_count && status >= 0; f++) {
         const struct schema_field *field = &schema->fields[f];
         if (field->nullable_index != SIZE_MAX) {
             bool is_valid;
-            st = mldfi_reader_is_valid(reader, sample, f, &is_valid, err);
-            valid[field->nullable_index] = st >= 0 && is_valid;
+            status = mldfi_reader_is_valid(reader, sample, f, &is_valid, err);
+            valid[field->nullable_index] = status >= 0 && is_valid;
         }
         if (field->payload_index == SIZE_MAX)
             continue;
@@ -165,16 +165,16 @@ static mldf_status replay_row(mldf_writer *writer, const mldf_reader *reader, ui
             bytes = mldfi_crypt_value_bytes(bytes, field->chunked);
         notes[field->payload_index].bytes = (field->info.flags & MLDF_FIELD_COMPRESSED) ? 0 : bytes;
     }
-    if (st >= 0 && reader->keys)
-        st = mldf_reader_key(reader, sample, &key_scratch, &key, &key_bytes, err);
-    if (st >= 0 && extension)
-        st = extension->extend(extension->user, sample, &row, valid, err);
-    if (st >= 0)
-        st = mldfi_tables_add_sample(&writer->tables, row, valid, notes, key, key_bytes, err);
-    if (st >= 0)
-        st = mldfi_tables_add_rows(&writer->tables, row, 1, err);
+    if (status >= 0 && reader->keys)
+        status = mldf_reader_key(reader, sample, &key_scratch, &key, &key_bytes, err);
+    if (status >= 0 && extension)
+        status = extension->extend(extension->user, sample, &row, valid, err);
+    if (status >= 0)
+        status = mldfi_tables_add_sample(&writer->tables, row, valid, notes, key, key_bytes, err);
+    if (status >= 0)
+        status = mldfi_tables_add_rows(&writer->tables, row, 1, err);
     mldf_buffer_free(&key_scratch);
-    return st;
+    return status;
 }
 
 mldf_status mldfi_replay_rows(mldf_writer *writer, const mldf_reader *reader, const struct row_extension *extension,
@@ -183,15 +183,15 @@ mldf_status mldfi_replay_rows(mldf_writer *writer, const mldf_reader *reader, co
     mldf_buffer scratch = MLDF_BUFFER_INIT;
     uint8_t *valid = mldfi_alloc_zero(schema->nullable_count + 1, 1, err);
     struct value_note *notes = mldfi_alloc_zero(schema->payload_count + 1, sizeof *notes, err);
-    mldf_status st = valid && notes ? MLDF_OK : MLDF_E_MEMORY;
-    for (uint64_t i = 0; i < reader->header.num_samples && st >= 0; i++) {
-        st = replay_row(writer, reader, i, extension, &scratch, valid, notes, err);
-        if (st >= 0 && i % 4096 == 0)
-            st = mldfi_tick(writer, "replay", i, reader->header.num_samples, err);
+    mldf_status status = valid && notes ? MLDF_OK : MLDF_E_MEMORY;
+    for (uint64_t i = 0; i < reader->header.num_samples && status >= 0; i++) {
+        status = replay_row(writer, reader, i, extension, &scratch, valid, notes, err);
+        if (status >= 0 && i % 4096 == 0)
+            status = mldfi_tick(writer, "replay", i, reader->header.num_samples, err);
     }
     if (reader->header.num_samples == 0 && reader->keys)
         writer->tables.keys = KEYS_ALL;
-    for (size_t f = 0; f < reader->schema->field_count && st >= 0 && reader->stats; f++) {
+    for (size_t f = 0; f < reader->schema->field_count && status >= 0 && reader->stats; f++) {
         mldf_field_stats *now = &writer->tables.stats[f].stats;
         if (now->value_bytes_max < reader->stats[f].value_bytes_max)
             now->value_bytes_max = reader->stats[f].value_bytes_max;
@@ -203,20 +203,20 @@ mldf_status mldfi_replay_rows(mldf_writer *writer, const mldf_reader *reader, co
     free(valid);
     free(notes);
     mldf_buffer_free(&scratch);
-    return st;
+    return status;
 }
 
 static mldf_status replay(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
     struct table_builder *tables = &writer->tables;
     tables->data_ptr = writer->data_ptr;
     tables->page_size = writer->page_size;
-    mldf_status st = mldfi_replay_rows(writer, reader, NULL, err);
-    if (st >= 0)
-        st = mldfi_replay_allocation(writer, reader, err);
-    if (st >= 0 && reader->checks)
-        st = mldfi_replay_section(reader, reader->checks, SECTION_STEP, push_bytes, &tables->checks, err);
+    mldf_status status = mldfi_replay_rows(writer, reader, NULL, err);
+    if (status >= 0)
+        status = mldfi_replay_allocation(writer, reader, err);
+    if (status >= 0 && reader->checks)
+        status = mldfi_replay_section(reader, reader->checks, SECTION_STEP, push_bytes, &tables->checks, err);
     struct page_replay pages = {tables, 0};
-    return st < 0 ? st : mldfi_replay_page_map(reader, push_pages, &pages, err);
+    return status < 0 ? status : mldfi_replay_page_map(reader, push_pages, &pages, err);
 }
 
 /* ---- Opening ------------------------------------------------------------------------------------------------------------ */
@@ -240,16 +240,17 @@ static mldf_status check_appendable(const mldf_reader *reader, mldf_error *err) 
 }
 
 mldf_status mldfi_append_settle(mldf_writer *writer, const mldf_reader *reader, mldf_error *err) {
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     if (reader->header_recovered) {
-        st = mldfi_file_write(&writer->file, FORMAT_HEADER_OFFSET, writer->old_header, sizeof writer->old_header, err);
-        if (st >= 0)
-            st = mldfi_file_sync(&writer->file, err);
+        status =
+            mldfi_file_write(&writer->file, FORMAT_HEADER_OFFSET, writer->old_header, sizeof writer->old_header, err);
+        if (status >= 0)
+            status = mldfi_file_sync(&writer->file, err);
     }
-    if (st >= 0 && reader->physical_bytes > reader->end)
-        st = mldfi_file_truncate(&writer->file, reader->end, err);
-    writer->appending = st >= 0;
-    return st;
+    if (status >= 0 && reader->physical_bytes > reader->end)
+        status = mldfi_file_truncate(&writer->file, reader->end, err);
+    writer->appending = status >= 0;
+    return status;
 }
 
 /* Header, descriptors and long arguments byte for byte: sums and copies of them are made of what stands in the file. */
@@ -258,33 +259,33 @@ static mldf_status take_front(mldf_writer *writer, const mldf_reader *reader, ml
     const struct section *section = mldfi_reader_find_section(reader, SECTION_LONG_ARGUMENTS);
     uint64_t header_at = reader->header_recovered ? reader->footer_ptr : FORMAT_HEADER_OFFSET;
     mldf_buffer *descriptors = &writer->old_descriptors;
-    mldf_status st = mldfi_reader_copy(reader, header_at, writer->old_header, sizeof writer->old_header, err);
-    if (st >= 0)
-        st = mldfi_buffer_resize(descriptors, (size_t)table->bytes, err);
-    if (st >= 0)
-        st = mldfi_reader_copy(reader, table->ptr, descriptors->data, descriptors->size, err);
-    if (st >= 0 && section)
-        st = read_section(reader, section, &writer->old_long_arguments, err);
-    return st;
+    mldf_status status = mldfi_reader_copy(reader, header_at, writer->old_header, sizeof writer->old_header, err);
+    if (status >= 0)
+        status = mldfi_buffer_resize(descriptors, (size_t)table->bytes, err);
+    if (status >= 0)
+        status = mldfi_reader_copy(reader, table->ptr, descriptors->data, descriptors->size, err);
+    if (status >= 0 && section)
+        status = read_section(reader, section, &writer->old_long_arguments, err);
+    return status;
 }
 
 static mldf_status take_over(mldf_writer *writer, const mldf_reader *reader, const mldf_writer_options *options,
                              mldf_error *err) {
-    mldf_status st = mldfi_schema_copy(reader->schema, &writer->schema, err);
-    if (st >= 0)
-        st = take_front(writer, reader, err);
-    if (st >= 0 && reader->encrypted) {
+    mldf_status status = mldfi_schema_copy(reader->schema, &writer->schema, err);
+    if (status >= 0)
+        status = take_front(writer, reader, err);
+    if (status >= 0 && reader->encrypted) {
         const struct section *section = mldfi_reader_find_section(reader, SECTION_ENCRYPTION);
         uint8_t bytes[MLDFI_CRYPT_SECTION_BYTES];
-        st = mldfi_file_read(&reader->file, section->ptr, bytes, sizeof bytes, err);
-        if (st >= 0)
-            st = mldfi_crypt_open(&writer->crypt, bytes, &options->secret, err);
+        status = mldfi_file_read(&reader->file, section->ptr, bytes, sizeof bytes, err);
+        if (status >= 0)
+            status = mldfi_crypt_open(&writer->crypt, bytes, &options->secret, err);
     }
-    if (st >= 0 && reader->card) {
+    if (status >= 0 && reader->card) {
         mldf_buffer card = MLDF_BUFFER_INIT;
-        st = read_section(reader, reader->card, &card, err);
-        if (st >= 0 && !(writer->card = mldfi_copy_text((const char *)card.data, card.size, err)))
-            st = MLDF_E_MEMORY;
+        status = read_section(reader, reader->card, &card, err);
+        if (status >= 0 && !(writer->card = mldfi_copy_text((const char *)card.data, card.size, err)))
+            status = MLDF_E_MEMORY;
         writer->card_bytes = card.size;
         mldf_buffer_free(&card);
     }
@@ -296,7 +297,7 @@ static mldf_status take_over(mldf_writer *writer, const mldf_reader *reader, con
     writer->old_samples = reader->header.num_samples;
     writer->old_descriptor_ptr = reader->header.field_desc_ptr;
     writer->generation = reader->generation + 1;
-    return st < 0 ? st : keep_sections(writer, reader, err);
+    return status < 0 ? status : keep_sections(writer, reader, err);
 }
 
 mldf_status mldfi_append_open(mldf_writer *writer, const char *path, const mldf_writer_options *options,
@@ -307,30 +308,30 @@ mldf_status mldfi_append_open(mldf_writer *writer, const char *path, const mldf_
     how.verify = true;
     if (!(writer->appended = mldfi_path_absolute(path, err)))
         return MLDF_E_MEMORY;
-    mldf_status st = mldfi_file_open(&writer->file, path, OS_OPEN_READ_WRITE, err);
-    if (st >= 0)
-        st = mldfi_file_lock(&writer->file, err);
-    if (st >= 0)
-        st = mldfi_reader_open_native(path, &how, reader, err);
-    if (st >= 0 && !mldfi_file_same(&writer->file, &(*reader)->file))
-        st = mldfi_fail_file(err, MLDF_E_CHANGED, path, "was replaced while it was opened");
-    if (st >= 0)
-        st = check_appendable(*reader, err);
-    if (st >= 0)
-        st = take_over(writer, *reader, options, err);
-    return st;
+    mldf_status status = mldfi_file_open(&writer->file, path, OS_OPEN_READ_WRITE, err);
+    if (status >= 0)
+        status = mldfi_file_lock(&writer->file, err);
+    if (status >= 0)
+        status = mldfi_reader_open_native(path, &how, reader, err);
+    if (status >= 0 && !mldfi_file_same(&writer->file, &(*reader)->file))
+        status = mldfi_fail_file(err, MLDF_E_CHANGED, path, "was replaced while it was opened");
+    if (status >= 0)
+        status = check_appendable(*reader, err);
+    if (status >= 0)
+        status = take_over(writer, *reader, options, err);
+    return status;
 }
 
 mldf_status mldfi_append_begin(mldf_writer *writer, const char *path, const mldf_writer_options *options,
                                mldf_error *err) {
     mldf_reader *reader = NULL;
-    mldf_status st = mldfi_append_open(writer, path, options, &reader, err);
-    if (st >= 0)
-        st = mldfi_tables_init(&writer->tables, writer->schema, path, err);
-    if (st >= 0)
-        st = replay(writer, reader, err);
-    if (st >= 0)
-        st = mldfi_append_settle(writer, reader, err);
+    mldf_status status = mldfi_append_open(writer, path, options, &reader, err);
+    if (status >= 0)
+        status = mldfi_tables_init(&writer->tables, writer->schema, path, err);
+    if (status >= 0)
+        status = replay(writer, reader, err);
+    if (status >= 0)
+        status = mldfi_append_settle(writer, reader, err);
     mldf_reader_close(reader);
-    return st;
+    return status;
 }

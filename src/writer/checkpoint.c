@@ -123,12 +123,12 @@ static mldf_status write_super(mldf_writer *writer, uint64_t offset, const mldf_
     mldfi_store_u32(super + 32, mldfi_crc32c(0, state->data, state->size));
     mldfi_store_u32(super + 36, mldfi_crc32c(0, super, 36));
     const struct os_file *file = &writer->tables.spill.file;
-    mldf_status st = mldfi_file_write(file, sequence % 2 * SUPER_STRIDE, super, sizeof super, err);
-    if (st >= 0)
-        st = mldfi_file_sync(file, err);
-    if (st >= 0)
+    mldf_status status = mldfi_file_write(file, sequence % 2 * SUPER_STRIDE, super, sizeof super, err);
+    if (status >= 0)
+        status = mldfi_file_sync(file, err);
+    if (status >= 0)
         writer->checkpoints = sequence;
-    return st;
+    return status;
 }
 
 static mldf_status save(mldf_writer *writer, mldf_error *err) {
@@ -138,32 +138,32 @@ static mldf_status save(mldf_writer *writer, mldf_error *err) {
     bool seal = writer->crypt && writer->dictionary_bytes.size;
     if (writer->crypt)
         mldfi_crypt_section(writer->crypt, crypt);
-    mldf_status st = mldfi_spill_flush(spill, err);
-    if (st >= 0 && seal)
-        st = mldfi_crypt_seal_dictionary(writer->crypt, writer->dictionary_bytes.data, writer->dictionary_bytes.size,
-                                         &sealed, err);
-    if (st >= 0)
-        st = mldf_buffer_append(&state, &writer->fingerprint, sizeof writer->fingerprint, err);
-    struct walk walk = {false, &state, 0, st, err};
+    mldf_status status = mldfi_spill_flush(spill, err);
+    if (status >= 0 && seal)
+        status = mldfi_crypt_seal_dictionary(writer->crypt, writer->dictionary_bytes.data,
+                                             writer->dictionary_bytes.size, &sealed, err);
+    if (status >= 0)
+        status = mldf_buffer_append(&state, &writer->fingerprint, sizeof writer->fingerprint, err);
+    struct walk walk = {false, &state, 0, status, err};
     walk_state(&walk, writer, seal ? &sealed : &writer->dictionary_bytes, crypt);
-    st = walk.status;
+    status = walk.status;
     uint64_t offset = spill->file_bytes;
-    if (st >= 0)
-        st = mldfi_file_write(&spill->file, offset, state.data, state.size, err);
-    if (st >= 0)
-        st = mldfi_file_sync(&writer->file, err);
-    if (st >= 0)
-        st = mldfi_file_sync(&spill->file, err);
-    if (st >= 0)
-        st = write_super(writer, offset, &state, err);
-    if (st >= 0) {
+    if (status >= 0)
+        status = mldfi_file_write(&spill->file, offset, state.data, state.size, err);
+    if (status >= 0)
+        status = mldfi_file_sync(&writer->file, err);
+    if (status >= 0)
+        status = mldfi_file_sync(&spill->file, err);
+    if (status >= 0)
+        status = write_super(writer, offset, &state, err);
+    if (status >= 0) {
         spill->file_bytes += state.size;
         writer->saved = true;
         writer->saved_end = writer->prelude.active ? 0 : writer->cursor;
     }
     mldf_buffer_free(&sealed);
     mldf_buffer_free(&state);
-    return st;
+    return status;
 }
 
 static mldf_status checkpoint(mldf_writer *writer, const void *position, size_t position_bytes, mldf_error *err) {
@@ -176,27 +176,28 @@ static mldf_status checkpoint(mldf_writer *writer, const void *position, size_t 
         return MLDF_AGAIN;
     /* A cancelled writer is still sound up to its last finished job: drain without looking at the cancel. */
     bool cancelled = atomic_exchange(&writer->cancelled, false);
-    mldf_status st = mldfi_drain(writer, err);
+    mldf_status status = mldfi_drain(writer, err);
     atomic_store(&writer->cancelled, cancelled);
-    if (st < 0)
-        return st;
+    if (status < 0)
+        return status;
     writer->position.size = 0;
-    st = mldf_buffer_append(&writer->position, position, position_bytes, err);
-    return st < 0 ? st : save(writer, err);
+    status = mldf_buffer_append(&writer->position, position, position_bytes, err);
+    return status < 0 ? status : save(writer, err);
 }
 
 mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position, size_t position_bytes, mldf_error *err) {
     return mldfi_resume_note(writer, checkpoint(writer, position, position_bytes, err), err);
 }
 
-mldf_status mldfi_resume_note(mldf_writer *writer, mldf_status st, mldf_error *err) {
-    if (st != MLDF_E_NO_SPACE || !writer->resuming)
-        return st;
+mldf_status mldfi_resume_note(mldf_writer *writer, mldf_status status, mldf_error *err) {
+    if (status != MLDF_E_NO_SPACE || !writer->resuming)
+        return status;
     writer->no_space = true;
     return writer->saved
-               ? mldfi_error_advise(err, st, "%s keeps what was saved: free some space and run the same again to go on",
+               ? mldfi_error_advise(err, status,
+                                    "%s keeps what was saved: free some space and run the same again to go on",
                                     writer->file.path)
-               : mldfi_error_advise(err, st,
+               : mldfi_error_advise(err, status,
                                     "%s is kept, but nothing was saved yet: free some space and run the same again",
                                     writer->file.path);
 }
@@ -212,10 +213,10 @@ const void *mldf_writer_position(const mldf_writer *writer, size_t *position_byt
 static mldf_status find_state(mldf_writer *writer, mldf_buffer *state, uint64_t *end, mldf_error *err) {
     const struct os_file *file = &writer->tables.spill.file;
     uint64_t size;
-    mldf_status st = mldfi_file_size(file, &size, err);
-    for (unsigned slot = 0; slot < 2 && st >= 0; slot++) {
+    mldf_status status = mldfi_file_size(file, &size, err);
+    for (unsigned slot = 0; slot < 2 && status >= 0; slot++) {
         uint8_t super[SUPER_BYTES];
-        if (size < EXTENTS_FROM || (st = mldfi_file_read(file, slot * SUPER_STRIDE, super, sizeof super, err)) < 0)
+        if (size < EXTENTS_FROM || (status = mldfi_file_read(file, slot * SUPER_STRIDE, super, sizeof super, err)) < 0)
             break;
         uint64_t sequence = mldfi_load_u64(super + 8), offset = mldfi_load_u64(super + 16),
                  bytes = mldfi_load_u64(super + 24);
@@ -224,10 +225,10 @@ static mldf_status find_state(mldf_writer *writer, mldf_buffer *state, uint64_t 
             !mldfi_range_inside(offset, bytes, size))
             continue;
         mldf_buffer found = MLDF_BUFFER_INIT;
-        st = mldfi_buffer_resize(&found, (size_t)bytes, err);
-        if (st >= 0)
-            st = mldfi_file_read(file, offset, found.data, found.size, err);
-        if (st >= 0 && mldfi_crc32c(0, found.data, found.size) == mldfi_load_u32(super + 32)) {
+        status = mldfi_buffer_resize(&found, (size_t)bytes, err);
+        if (status >= 0)
+            status = mldfi_file_read(file, offset, found.data, found.size, err);
+        if (status >= 0 && mldfi_crc32c(0, found.data, found.size) == mldfi_load_u32(super + 32)) {
             mldf_buffer_free(state);
             *state = found;
             *end = offset + bytes;
@@ -236,7 +237,7 @@ static mldf_status find_state(mldf_writer *writer, mldf_buffer *state, uint64_t 
             mldf_buffer_free(&found);
         }
     }
-    return st;
+    return status;
 }
 
 static bool is_super(const uint8_t *bytes) {
@@ -249,13 +250,13 @@ static mldf_status check_ours(mldf_writer *writer, mldf_error *err) {
     const struct os_file *data = &writer->file, *tables = &writer->tables.spill.file;
     uint8_t front[2 * SUPER_STRIDE];
     uint64_t data_bytes = 0, table_bytes = 0;
-    mldf_status st = mldfi_file_size(data, &data_bytes, err);
-    if (st >= 0)
-        st = mldfi_file_size(tables, &table_bytes, err);
-    if (st >= 0 && table_bytes >= EXTENTS_FROM)
-        st = mldfi_file_read(tables, 0, front, sizeof front, err);
-    if (st < 0 || (table_bytes >= EXTENTS_FROM && is_super(front) && is_super(front + SUPER_STRIDE)))
-        return st;
+    mldf_status status = mldfi_file_size(data, &data_bytes, err);
+    if (status >= 0)
+        status = mldfi_file_size(tables, &table_bytes, err);
+    if (status >= 0 && table_bytes >= EXTENTS_FROM)
+        status = mldfi_file_read(tables, 0, front, sizeof front, err);
+    if (status < 0 || (table_bytes >= EXTENTS_FROM && is_super(front) && is_super(front + SUPER_STRIDE)))
+        return status;
     if (data_bytes == 0 && table_bytes == 0)
         return MLDF_OK;
     /* An empty one beside it is of no use to anybody: most likely it was made just now. */
@@ -269,17 +270,17 @@ static mldf_status check_ours(mldf_writer *writer, mldf_error *err) {
 static mldf_status restore_secrets(mldf_writer *writer, const uint8_t crypt[MLDFI_CRYPT_SECTION_BYTES],
                                    const mldf_buffer *dictionary, const mldf_secret *secret, mldf_error *err) {
     mldf_buffer *plain = &writer->dictionary_bytes;
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     if (writer->crypt) {
         mldfi_crypt_free(writer->crypt);
         writer->crypt = NULL;
-        st = mldfi_crypt_open(&writer->crypt, crypt, secret, err);
+        status = mldfi_crypt_open(&writer->crypt, crypt, secret, err);
     }
-    if (st < 0 || dictionary->size == 0)
-        return st;
-    st = writer->crypt ? mldfi_crypt_open_dictionary(writer->crypt, dictionary->data, dictionary->size, plain, err)
-                       : mldf_buffer_append(plain, dictionary->data, dictionary->size, err);
-    return st < 0 ? st : mldfi_zstd_dictionary_new(&writer->dictionary, plain->data, plain->size, err);
+    if (status < 0 || dictionary->size == 0)
+        return status;
+    status = writer->crypt ? mldfi_crypt_open_dictionary(writer->crypt, dictionary->data, dictionary->size, plain, err)
+                           : mldf_buffer_append(plain, dictionary->data, dictionary->size, err);
+    return status < 0 ? status : mldfi_zstd_dictionary_new(&writer->dictionary, plain->data, plain->size, err);
 }
 
 static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end, const mldf_writer_options *options,
@@ -293,9 +294,9 @@ static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end
     struct walk walk = {true, state, 8, MLDF_OK, err};
     mldf_buffer dictionary = MLDF_BUFFER_INIT;
     walk_state(&walk, writer, &dictionary, crypt);
-    mldf_status st = walk.status;
-    if (st >= 0)
-        st = restore_secrets(writer, crypt, &dictionary, &options->secret, err);
+    mldf_status status = walk.status;
+    if (status >= 0)
+        status = restore_secrets(writer, crypt, &dictionary, &options->secret, err);
     mldf_buffer_free(&dictionary);
     writer->tables.spill.file_bytes = end;
     writer->writeback_from = writer->cursor;
@@ -303,30 +304,30 @@ static mldf_status restore(mldf_writer *writer, mldf_buffer *state, uint64_t end
     /* What was written after the checkpoint must not shine through the holes that are padding. */
     uint64_t data_end = writer->prelude.active ? 0 : writer->cursor, data_bytes = 0;
     writer->saved_end = data_end;
-    if (st >= 0)
-        st = mldfi_file_size(&writer->file, &data_bytes, err);
-    if (st >= 0 && data_end > writer->data_ptr && data_bytes <= writer->data_ptr)
+    if (status >= 0)
+        status = mldfi_file_size(&writer->file, &data_bytes, err);
+    if (status >= 0 && data_end > writer->data_ptr && data_bytes <= writer->data_ptr)
         return mldfi_fail_file(err, MLDF_E_ARGUMENT, writer->file.path,
                                "lacks the data that %s tells of; remove both to start again",
                                writer->tables.spill.file.path);
-    return st < 0 ? st : mldfi_file_truncate(&writer->file, data_end, err);
+    return status < 0 ? status : mldfi_file_truncate(&writer->file, data_end, err);
 }
 
 static mldf_status make_fingerprint(mldf_writer *writer, const mldf_writer_options *options, mldf_error *err) {
     mldf_buffer text = MLDF_BUFFER_INIT;
-    mldf_status st = mldf_schema_write(writer->schema, &text, err);
-    if (st >= 0)
-        st = mldfi_buffer_printf(&text, err, "|%s %d|%llu %d %d %d %d|%zu %zu %zu|", mldf_version(), STATE_VERSION,
-                                 (unsigned long long)options->page_size, options->no_checksums, options->dictionary,
-                                 writer->crypt != NULL, options->secret.passphrase != NULL,
-                                 sizeof(struct stats_accumulator), sizeof(struct prelude_entry),
-                                 sizeof(struct spill_extent));
-    if (st >= 0 && writer->card)
-        st = mldf_buffer_append(&text, writer->card, writer->card_bytes, err);
-    if (st >= 0)
+    mldf_status status = mldf_schema_write(writer->schema, &text, err);
+    if (status >= 0)
+        status = mldfi_buffer_printf(&text, err, "|%s %d|%llu %d %d %d %d|%zu %zu %zu|", mldf_version(), STATE_VERSION,
+                                     (unsigned long long)options->page_size, options->no_checksums, options->dictionary,
+                                     writer->crypt != NULL, options->secret.passphrase != NULL,
+                                     sizeof(struct stats_accumulator), sizeof(struct prelude_entry),
+                                     sizeof(struct spill_extent));
+    if (status >= 0 && writer->card)
+        status = mldf_buffer_append(&text, writer->card, writer->card_bytes, err);
+    if (status >= 0)
         writer->fingerprint = mldfi_key_hash(text.data, text.size);
     mldf_buffer_free(&text);
-    return st;
+    return status;
 }
 
 static char *partial_path(const char *target, const char *suffix, mldf_error *err) {
@@ -346,37 +347,37 @@ mldf_status mldfi_resume_begin(mldf_writer *writer, const mldf_writer_options *o
     mldf_buffer state = MLDF_BUFFER_INIT;
     uint64_t end = EXTENTS_FROM;
     bool existed = true, locked = false;
-    mldf_status st = data && tables ? make_fingerprint(writer, options, err) : MLDF_E_MEMORY;
-    if (st >= 0)
-        st = mldfi_file_exists(data, &existed, err);
-    if (st >= 0)
-        st = mldfi_file_open_or_create(&writer->file, data, err);
-    if (st >= 0)
-        st = mldfi_file_lock(&writer->file, err);
-    locked = st >= 0;
-    if (st >= 0)
-        st = mldfi_file_open_or_create(&spill->file, tables, err);
+    mldf_status status = data && tables ? make_fingerprint(writer, options, err) : MLDF_E_MEMORY;
+    if (status >= 0)
+        status = mldfi_file_exists(data, &existed, err);
+    if (status >= 0)
+        status = mldfi_file_open_or_create(&writer->file, data, err);
+    if (status >= 0)
+        status = mldfi_file_lock(&writer->file, err);
+    locked = status >= 0;
+    if (status >= 0)
+        status = mldfi_file_open_or_create(&spill->file, tables, err);
     writer->resuming = true;
     writer->saved = true; /* whatever is there is not ours to remove until we know it */
     spill->file_bytes = EXTENTS_FROM;
-    if (st >= 0)
-        st = check_ours(writer, err);
-    if (st >= 0)
-        st = find_state(writer, &state, &end, err);
-    if (st >= 0 && writer->checkpoints) {
-        st = restore(writer, &state, end, options, err);
-    } else if (st >= 0) {
+    if (status >= 0)
+        status = check_ours(writer, err);
+    if (status >= 0)
+        status = find_state(writer, &state, &end, err);
+    if (status >= 0 && writer->checkpoints) {
+        status = restore(writer, &state, end, options, err);
+    } else if (status >= 0) {
         writer->saved = false;
-        st = mldfi_file_truncate(&writer->file, 0, err);
-        if (st >= 0)
-            st = mldfi_file_truncate(&spill->file, EXTENTS_FROM, err);
+        status = mldfi_file_truncate(&writer->file, 0, err);
+        if (status >= 0)
+            status = mldfi_file_truncate(&spill->file, EXTENTS_FROM, err);
     }
-    if (st < 0 && locked && !existed)
+    if (status < 0 && locked && !existed)
         mldfi_file_remove(data); /* made just now */
     mldf_buffer_free(&state);
     free(data);
     free(tables);
-    return st;
+    return status;
 }
 
 void mldfi_resume_remove(mldf_writer *writer, bool all) {

@@ -14,9 +14,9 @@ static mldf_status stream_write(mldf_writer *writer, uint64_t offset, const void
     while (writer->stream_position < offset) {
         uint64_t gap = offset - writer->stream_position;
         size_t part = gap < sizeof zeros ? (size_t)gap : sizeof zeros;
-        mldf_status st = mldfi_fd_write_all(writer->stream_fd, zeros, part, err);
-        if (st < 0)
-            return st;
+        mldf_status status = mldfi_fd_write_all(writer->stream_fd, zeros, part, err);
+        if (status < 0)
+            return status;
         writer->stream_position += part;
     }
     writer->stream_position += bytes;
@@ -32,28 +32,28 @@ mldf_status mldfi_sink_write(mldf_writer *writer, uint64_t offset, const void *d
 mldf_status mldfi_run_flush(struct worker *worker, mldf_error *err) {
     if (worker->run.size == 0)
         return MLDF_OK;
-    mldf_status st = mldfi_sink_write(worker->writer, worker->run_offset, worker->run.data, worker->run.size, err);
+    mldf_status status = mldfi_sink_write(worker->writer, worker->run_offset, worker->run.data, worker->run.size, err);
     worker->run.size = 0;
-    return st;
+    return status;
 }
 
 mldf_status mldfi_run_add(struct worker *worker, uint64_t offset, const uint8_t *data, uint64_t bytes,
                           mldf_error *err) {
     mldf_buffer *run = &worker->run;
     uint64_t run_end = worker->run_offset + run->size;
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     bool fits = run->size && offset >= run_end && offset - run_end <= 4096 && bytes < DIRECT_BYTES &&
                 run->size + (offset - run_end) + bytes <= RUN_BYTES;
-    if (!fits && (st = mldfi_run_flush(worker, err)) < 0)
-        return st;
+    if (!fits && (status = mldfi_run_flush(worker, err)) < 0)
+        return status;
     if (bytes >= DIRECT_BYTES)
         return mldfi_sink_write(worker->writer, offset, data, (size_t)bytes, err);
     if (run->size == 0)
         run_end = worker->run_offset = offset;
     uint8_t *where;
     size_t gap = (size_t)(offset - run_end);
-    if ((st = mldfi_buffer_extend(run, gap + (size_t)bytes, &where, err)) < 0)
-        return st;
+    if ((status = mldfi_buffer_extend(run, gap + (size_t)bytes, &where, err)) < 0)
+        return status;
     memset(where, 0, gap);
     memcpy(where + gap, data, (size_t)bytes);
     return MLDF_OK;
@@ -65,13 +65,13 @@ mldf_status mldfi_emit_prepare(struct worker *worker, struct job *job, struct jo
     *data = mldfi_payload_data(job, payload);
     if (writer->crypt) {
         worker->sealed.size = 0;
-        mldf_status st = mldf_buffer_reserve(&worker->sealed, (size_t)payload->file_bytes, err);
+        mldf_status status = mldf_buffer_reserve(&worker->sealed, (size_t)payload->file_bytes, err);
         bool chunked = writer->schema->fields[field - writer->first_field].chunked;
-        if (st >= 0)
-            st = (chunked ? mldfi_crypt_seal_chunks : mldfi_crypt_seal)(
+        if (status >= 0)
+            status = (chunked ? mldfi_crypt_seal_chunks : mldfi_crypt_seal)(
                 writer->crypt, sample, field, *data, (size_t)payload->bytes, worker->sealed.data, err);
-        if (st < 0)
-            return st;
+        if (status < 0)
+            return status;
         *data = worker->sealed.data;
     }
     if (!writer->options.no_checksums)
@@ -83,7 +83,7 @@ mldf_status mldfi_emit_job(struct worker *worker, struct job *job, mldf_error *e
     const mldf_schema *schema = worker->writer->schema;
     uint64_t sample = job->first_sample;
     size_t first_field = worker->writer->first_field;
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     for (size_t s = job->emit_from; s < job->samples; s++, sample++) {
         for (size_t f = 0; f < schema->field_count; f++) {
             size_t p = schema->fields[f].payload_index;
@@ -93,10 +93,11 @@ mldf_status mldfi_emit_job(struct worker *worker, struct job *job, mldf_error *e
             if (payload->file_bytes == 0)
                 continue;
             const uint8_t *data;
-            if ((st = mldfi_emit_prepare(worker, job, payload, sample, (uint16_t)(first_field + f), &data, err)) < 0 ||
-                (st = mldfi_run_add(worker, payload->ptr, data, payload->file_bytes, err)) < 0) {
+            if ((status = mldfi_emit_prepare(worker, job, payload, sample, (uint16_t)(first_field + f), &data, err)) <
+                    0 ||
+                (status = mldfi_run_add(worker, payload->ptr, data, payload->file_bytes, err)) < 0) {
                 mldfi_error_place(err, sample, schema->fields[f].info.name);
-                return st;
+                return status;
             }
         }
     }

@@ -47,15 +47,15 @@ static mldf_status join_schemas(mldf_writer *writer, const mldf_schema *field, m
     added->joined = writer->schema; /* a copy of the reader's */
     writer->schema = NULL;
     writer->first_field = added->joined->field_count;
-    mldf_status st = mldfi_schema_copy(field, &writer->schema, err);
-    if (st >= 0)
-        st = mldf_schema_add(added->joined, info->name, info->type_id, info->arguments, flags, err);
-    if (st >= 0) {
+    mldf_status status = mldfi_schema_copy(field, &writer->schema, err);
+    if (status >= 0)
+        status = mldf_schema_add(added->joined, info->name, info->type_id, info->arguments, flags, err);
+    if (status >= 0) {
         struct schema_field *alone = &writer->schema->fields[0];
         alone->chunked = writer->crypt && mldfi_field_seals_chunks(alone);
         added->joined->fields[writer->first_field].chunked = alone->chunked;
     }
-    return st < 0 ? st : mldfi_along_check_schema(added->joined, err);
+    return status < 0 ? status : mldfi_along_check_schema(added->joined, err);
 }
 
 mldf_status mldfi_added_field_tokens(const struct added_field *added, const char *name, uint64_t sample,
@@ -67,11 +67,11 @@ mldf_status mldfi_added_field_tokens(const struct added_field *added, const char
     *out = 0;
     if (at == SIZE_MAX || sample >= reader->header.num_samples)
         return MLDF_OK; /* the schema was checked; too many samples are refused at the end */
-    mldf_status st = mldfi_reader_is_valid(reader, sample, at, &valid, err);
+    mldf_status status = mldfi_reader_is_valid(reader, sample, at, &valid, err);
     scratch->size = 0;
-    if (st >= 0 && valid && (st = mldfi_reader_row(reader, sample, scratch, &row, err)) >= 0)
+    if (status >= 0 && valid && (status = mldfi_reader_row(reader, sample, scratch, &row, err)) >= 0)
         *out = mldfi_along_count(&reader->schema->fields[at], row + reader->schema->fields[at].info.row_offset);
-    return st;
+    return status;
 }
 
 mldf_status mldfi_added_field_begin(mldf_writer *writer, const char *path, const mldf_schema *field,
@@ -79,13 +79,13 @@ mldf_status mldfi_added_field_begin(mldf_writer *writer, const char *path, const
     struct added_field *added = writer->adding = mldfi_alloc_zero(1, sizeof *added, err);
     if (!added || !(added->path = mldfi_copy_text(path, strlen(path), err)))
         return MLDF_E_MEMORY;
-    mldf_status st = mldfi_append_open(writer, path, options, &added->reader, err);
-    if (st >= 0)
-        st = join_schemas(writer, field, err);
-    if (st >= 0)
-        st = mldfi_tables_init(&writer->tables, writer->schema, path, err);
-    if (st < 0)
-        return st;
+    mldf_status status = mldfi_append_open(writer, path, options, &added->reader, err);
+    if (status >= 0)
+        status = join_schemas(writer, field, err);
+    if (status >= 0)
+        status = mldfi_tables_init(&writer->tables, writer->schema, path, err);
+    if (status < 0)
+        return status;
     writer->tables.data_ptr = writer->data_ptr;
     writer->tables.page_size = writer->page_size;
     writer->old_samples = 0; /* samples count from the file's first */
@@ -105,18 +105,19 @@ static mldf_status load_batch(struct row_join *j, uint64_t sample, mldf_error *e
     const struct table_builder *tables = j->new_tables;
     uint64_t left = tables->samples - sample, row_bytes = tables->schema->row_bytes;
     size_t count = left < BATCH ? (size_t)left : BATCH;
-    mldf_status st = mldfi_stream_read(&tables->rows, sample * row_bytes, j->records, (size_t)(count * row_bytes), err);
-    if (st >= 0 && tables->schema->nullable_count)
-        st = mldfi_stream_read(&tables->validity[0], sample / 8, j->bits, (count + 7) / 8, err);
-    return st;
+    mldf_status status =
+        mldfi_stream_read(&tables->rows, sample * row_bytes, j->records, (size_t)(count * row_bytes), err);
+    if (status >= 0 && tables->schema->nullable_count)
+        status = mldfi_stream_read(&tables->validity[0], sample / 8, j->bits, (count + 7) / 8, err);
+    return status;
 }
 
 static mldf_status extend_row(void *user, uint64_t sample, const uint8_t **row, uint8_t *valid, mldf_error *err) {
     struct row_join *j = user;
     size_t at = sample % BATCH;
-    mldf_status st = at == 0 ? load_batch(j, sample, err) : MLDF_OK;
-    if (st < 0)
-        return st;
+    mldf_status status = at == 0 ? load_batch(j, sample, err) : MLDF_OK;
+    if (status < 0)
+        return status;
     memcpy(j->row, *row, j->old_end);
     memcpy(j->row + j->field->info.row_offset, j->records + at * j->new_tables->schema->row_bytes,
            j->field->info.record_bytes);
@@ -136,13 +137,13 @@ static mldf_status join_rows(mldf_writer *writer, const struct table_builder *ne
     j.row = mldfi_alloc_zero(1, schema->row_bytes, err);
     j.records = mldfi_alloc_zero(BATCH, new_tables->schema->row_bytes, err);
     j.bits = mldfi_alloc_zero(BATCH / 8, 1, err);
-    mldf_status st = j.row && j.records && j.bits ? MLDF_OK : MLDF_E_MEMORY;
-    if (st >= 0)
-        st = mldfi_replay_rows(writer, writer->adding->reader, &extension, err);
+    mldf_status status = j.row && j.records && j.bits ? MLDF_OK : MLDF_E_MEMORY;
+    if (status >= 0)
+        status = mldfi_replay_rows(writer, writer->adding->reader, &extension, err);
     free(j.row);
     free(j.records);
     free(j.bits);
-    return st;
+    return status;
 }
 
 /* ---- Checks and pages ---------------------------------------------------------------------------------------------- */
@@ -158,16 +159,16 @@ struct word_join {
 static mldf_status join_checks(void *user, const uint8_t *bytes, size_t count, mldf_error *err) {
     struct word_join *j = user;
     size_t step = 4 * j->columns;
-    mldf_status st = MLDF_OK;
-    for (size_t at = 0; at < count && st >= 0; at += step, j->done++) {
+    mldf_status status = MLDF_OK;
+    for (size_t at = 0; at < count && status >= 0; at += step, j->done++) {
         uint8_t word[4];
-        st = mldfi_stream_read(j->from, 4 * j->done, word, sizeof word, err);
-        if (st >= 0)
-            st = mldfi_stream_push(&j->to->checks, bytes + at, step, err);
-        if (st >= 0)
-            st = mldfi_stream_push(&j->to->checks, word, sizeof word, err);
+        status = mldfi_stream_read(j->from, 4 * j->done, word, sizeof word, err);
+        if (status >= 0)
+            status = mldfi_stream_push(&j->to->checks, bytes + at, step, err);
+        if (status >= 0)
+            status = mldfi_stream_push(&j->to->checks, word, sizeof word, err);
     }
-    return st;
+    return status;
 }
 
 /* Pages without a sample wait, as in an append. */
@@ -175,12 +176,12 @@ static mldf_status push_page(struct table_builder *to, uint64_t page, uint64_t s
     uint8_t word[8];
     if (sample == UINT64_MAX)
         return MLDF_OK;
-    mldf_status st = mldfi_tables_fill_pages(to, page, err);
+    mldf_status status = mldfi_tables_fill_pages(to, page, err);
     mldfi_store_u64(word, sample);
-    if (st >= 0)
-        st = mldfi_stream_push(&to->page_map, word, sizeof word, err);
+    if (status >= 0)
+        status = mldfi_stream_push(&to->page_map, word, sizeof word, err);
     to->pages++;
-    return st;
+    return status;
 }
 
 static mldf_status new_page(const struct word_join *j, uint64_t page, uint64_t *sample, mldf_error *err) {
@@ -188,34 +189,34 @@ static mldf_status new_page(const struct word_join *j, uint64_t page, uint64_t *
     *sample = UINT64_MAX;
     if (8 * page >= mldfi_stream_bytes(j->from))
         return MLDF_OK;
-    mldf_status st = mldfi_stream_read(j->from, 8 * page, word, sizeof word, err);
+    mldf_status status = mldfi_stream_read(j->from, 8 * page, word, sizeof word, err);
     *sample = mldfi_load_u64(word);
-    return st;
+    return status;
 }
 
 static mldf_status join_pages(void *user, const uint8_t *bytes, size_t count, mldf_error *err) {
     struct word_join *j = user;
-    mldf_status st = MLDF_OK;
-    for (size_t at = 0; at + 8 <= count && st >= 0; at += 8, j->done++) {
+    mldf_status status = MLDF_OK;
+    for (size_t at = 0; at + 8 <= count && status >= 0; at += 8, j->done++) {
         uint64_t old = mldfi_load_u64(bytes + at), new;
-        st = new_page(j, j->done, &new, err);
-        if (st >= 0)
-            st = push_page(j->to, j->done, old < new ? old : new, err);
+        status = new_page(j, j->done, &new, err);
+        if (status >= 0)
+            status = push_page(j->to, j->done, old < new ? old : new, err);
     }
-    return st;
+    return status;
 }
 
 static mldf_status copy_stream(const struct spill_stream *from, struct spill_stream *to, mldf_error *err) {
     uint8_t chunk[BATCH];
     uint64_t bytes = mldfi_stream_bytes(from);
-    mldf_status st = MLDF_OK;
-    for (uint64_t at = 0; at < bytes && st >= 0; at += sizeof chunk) {
+    mldf_status status = MLDF_OK;
+    for (uint64_t at = 0; at < bytes && status >= 0; at += sizeof chunk) {
         size_t part = bytes - at < sizeof chunk ? (size_t)(bytes - at) : sizeof chunk;
-        st = mldfi_stream_read(from, at, chunk, part, err);
-        if (st >= 0)
-            st = mldfi_stream_push(to, chunk, part, err);
+        status = mldfi_stream_read(from, at, chunk, part, err);
+        if (status >= 0)
+            status = mldfi_stream_push(to, chunk, part, err);
     }
-    return st;
+    return status;
 }
 
 static mldf_status push_words(void *user, const uint8_t *bytes, size_t count, mldf_error *err) {
@@ -228,21 +229,22 @@ static mldf_status join_words(mldf_writer *writer, const struct table_builder *n
     struct word_join checks = {&writer->tables, &new_tables->checks, reader->schema->payload_count, 0};
     struct word_join pages = {&writer->tables, &new_tables->page_map, 0, 0};
     bool payload = new_tables->schema->payload_count > 0;
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     if (reader->checks)
-        st = mldfi_replay_section(reader, reader->checks, 4 * checks.columns * BATCH,
-                                  payload ? join_checks : push_words, &checks, err);
+        status = mldfi_replay_section(reader, reader->checks, 4 * checks.columns * BATCH,
+                                      payload ? join_checks : push_words, &checks, err);
     else
-        st = copy_stream(&new_tables->checks, &writer->tables.checks, err);
-    if (st >= 0)
-        st = mldfi_replay_page_map(reader, join_pages, &pages, err);
-    for (uint64_t left = mldfi_stream_bytes(&new_tables->page_map) / 8; pages.done < left && st >= 0; pages.done++) {
+        status = copy_stream(&new_tables->checks, &writer->tables.checks, err);
+    if (status >= 0)
+        status = mldfi_replay_page_map(reader, join_pages, &pages, err);
+    for (uint64_t left = mldfi_stream_bytes(&new_tables->page_map) / 8; pages.done < left && status >= 0;
+         pages.done++) {
         uint64_t sample;
-        st = new_page(&pages, pages.done, &sample, err);
-        if (st >= 0)
-            st = push_page(&writer->tables, pages.done, sample, err);
+        status = new_page(&pages, pages.done, &sample, err);
+        if (status >= 0)
+            status = push_page(&writer->tables, pages.done, sample, err);
     }
-    return st;
+    return status;
 }
 
 /* ---- All together -------------------------------------------------------------------------------------------------- */
@@ -252,23 +254,23 @@ static mldf_status join(mldf_writer *writer, struct table_builder *new_tables, m
     if (new_tables->samples != reader->header.num_samples)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%" PRIu64 " values for the %" PRIu64 " samples of the file",
                           new_tables->samples, reader->header.num_samples);
-    mldf_status st = mldfi_tables_end(new_tables, err); /* completes the bitmap and the mean */
-    if (st >= 0)
-        st = join_rows(writer, new_tables, err);
-    if (st >= 0)
-        st = mldfi_replay_allocation(writer, reader, err);
-    if (st >= 0)
-        st = copy_stream(&new_tables->allocations, &writer->tables.allocations, err);
-    if (st >= 0)
-        st = join_words(writer, new_tables, err);
-    if (st >= 0) { /* what rows do not say: the largest value of a compressed field, the ids of tokens */
+    mldf_status status = mldfi_tables_end(new_tables, err); /* completes the bitmap and the mean */
+    if (status >= 0)
+        status = join_rows(writer, new_tables, err);
+    if (status >= 0)
+        status = mldfi_replay_allocation(writer, reader, err);
+    if (status >= 0)
+        status = copy_stream(&new_tables->allocations, &writer->tables.allocations, err);
+    if (status >= 0)
+        status = join_words(writer, new_tables, err);
+    if (status >= 0) { /* what rows do not say: the largest value of a compressed field, the ids of tokens */
         struct stats_accumulator *to = &writer->tables.stats[writer->first_field];
         const mldf_field_stats *from = &new_tables->stats[0].stats;
         to->stats.value_bytes_max = from->value_bytes_max;
         if (new_tables->schema->fields[0].type && new_tables->schema->fields[0].type->range && from->number_kind == 2)
             mldfi_stats_range(to, from->min.u, from->max.u);
     }
-    return st;
+    return status;
 }
 
 mldf_status mldfi_added_field_join(mldf_writer *writer, mldf_error *err) {
@@ -278,11 +280,11 @@ mldf_status mldfi_added_field_join(mldf_writer *writer, mldf_error *err) {
     added->alone = writer->schema;
     writer->schema = added->joined;
     added->joined = NULL;
-    mldf_status st = mldfi_tables_init(&writer->tables, writer->schema, added->path, err);
+    mldf_status status = mldfi_tables_init(&writer->tables, writer->schema, added->path, err);
     writer->tables.data_ptr = writer->data_ptr;
     writer->tables.page_size = writer->page_size;
-    if (st >= 0)
-        st = join(writer, &new_tables, err);
+    if (status >= 0)
+        status = join(writer, &new_tables, err);
     mldfi_tables_free(&new_tables);
-    return st;
+    return status;
 }

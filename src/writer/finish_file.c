@@ -39,20 +39,20 @@ struct ending {
 
 static mldf_status output_flush(struct output *out, mldf_error *err) {
     mldf_buffer *buffer = &out->buffer;
-    mldf_status st = MLDF_OK;
-    for (size_t at = 0; out->block_crcs && at < buffer->size && st >= 0; at += FORMAT_CRC_BLOCK) {
+    mldf_status status = MLDF_OK;
+    for (size_t at = 0; out->block_crcs && at < buffer->size && status >= 0; at += FORMAT_CRC_BLOCK) {
         size_t part = buffer->size - at < FORMAT_CRC_BLOCK ? buffer->size - at : FORMAT_CRC_BLOCK;
         uint8_t word[4];
         mldfi_store_u32(word, mldfi_crc32c(0, buffer->data + at, part));
-        st = mldf_buffer_append(out->block_crcs, word, sizeof word, err);
+        status = mldf_buffer_append(out->block_crcs, word, sizeof word, err);
     }
-    if (st < 0 || buffer->size == 0)
-        return st;
+    if (status < 0 || buffer->size == 0)
+        return status;
     out->crc = mldfi_crc32c(out->crc, buffer->data, buffer->size);
     if (out->mac)
         mldfi_crypt_mac_add(out->mac, buffer->data, buffer->size);
-    if ((st = mldfi_sink_write(out->writer, out->offset, buffer->data, buffer->size, err)) < 0)
-        return st;
+    if ((status = mldfi_sink_write(out->writer, out->offset, buffer->data, buffer->size, err)) < 0)
+        return status;
     out->offset += buffer->size;
     buffer->size = 0;
     return mldfi_tick(out->writer, "tables", out->offset - out->begin, out->total, err);
@@ -61,31 +61,31 @@ static mldf_status output_flush(struct output *out, mldf_error *err) {
 static mldf_status output_write(void *user, const void *data, size_t bytes, mldf_error *err) {
     struct output *out = user;
     const uint8_t *from = data;
-    mldf_status st = MLDF_OK;
-    while (bytes > 0 && st >= 0) {
+    mldf_status status = MLDF_OK;
+    while (bytes > 0 && status >= 0) {
         size_t room = OUTPUT_BYTES - out->buffer.size;
         size_t part = bytes < room ? bytes : room;
-        st = mldf_buffer_append(&out->buffer, from, part, err);
+        status = mldf_buffer_append(&out->buffer, from, part, err);
         from += part;
         bytes -= part;
-        if (st >= 0 && out->buffer.size == OUTPUT_BYTES)
-            st = output_flush(out, err);
+        if (status >= 0 && out->buffer.size == OUTPUT_BYTES)
+            status = output_flush(out, err);
     }
-    return st;
+    return status;
 }
 
 static mldf_status output_stream(struct output *out, const struct spill_stream *stream, mldf_error *err) {
     uint8_t chunk[16384];
     uint64_t bytes = mldfi_stream_bytes(stream);
-    mldf_status st = MLDF_OK;
-    for (uint64_t at = 0; at < bytes && st >= 0;) {
+    mldf_status status = MLDF_OK;
+    for (uint64_t at = 0; at < bytes && status >= 0;) {
         size_t part = bytes - at < sizeof chunk ? (size_t)(bytes - at) : sizeof chunk;
-        st = mldfi_stream_read(stream, at, chunk, part, err);
-        if (st >= 0)
-            st = output_write(out, chunk, part, err);
+        status = mldfi_stream_read(stream, at, chunk, part, err);
+        if (status >= 0)
+            status = output_write(out, chunk, part, err);
         at += part;
     }
-    return st;
+    return status;
 }
 
 /* ---- Tables ------------------------------------------------------------------------------------------------------------- */
@@ -111,60 +111,60 @@ static mldf_status write_rows(struct ending *end, mldf_error *err) {
     size_t rows_at_once = row_bytes > 262144 ? 1 : 262144 / row_bytes;
     uint64_t to_move = writer->prelude.moved ? writer->prelude.samples : 0;
     uint8_t *chunk = mldfi_alloc(rows_at_once * row_bytes, err);
-    mldf_status st = chunk ? MLDF_OK : MLDF_E_MEMORY;
-    for (uint64_t row = 0; row < writer->tables.samples && st >= 0;) {
+    mldf_status status = chunk ? MLDF_OK : MLDF_E_MEMORY;
+    for (uint64_t row = 0; row < writer->tables.samples && status >= 0;) {
         uint64_t left = writer->tables.samples - row;
         size_t count = left < rows_at_once ? (size_t)left : rows_at_once;
-        st = mldfi_stream_read(&writer->tables.rows, row * row_bytes, chunk, count * row_bytes, err);
-        for (size_t i = 0; i < count && row + i < to_move && st >= 0; i++)
+        status = mldfi_stream_read(&writer->tables.rows, row * row_bytes, chunk, count * row_bytes, err);
+        for (size_t i = 0; i < count && row + i < to_move && status >= 0; i++)
             move_pointers(writer, chunk + i * row_bytes, &entry);
-        if (st >= 0)
-            st = output_write(&end->out, chunk, count * row_bytes, err);
+        if (status >= 0)
+            status = output_write(&end->out, chunk, count * row_bytes, err);
         row += count;
     }
     free(chunk);
-    return st;
+    return status;
 }
 
 static mldf_status output_seek(struct output *out, uint64_t offset, mldf_error *err) {
-    mldf_status st = output_flush(out, err);
+    mldf_status status = output_flush(out, err);
     out->offset = offset;
     out->crc = 0;
-    return st;
+    return status;
 }
 
 /* The descriptors stand at the front already, or in the file that is appended to; only with an added field they are written anew. Their
  * sums are taken in any case, of the bytes that stand there. */
 static mldf_status sum_descriptors(struct ending *end, mldf_error *err) {
     struct output *out = &end->out;
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     if (out->writer->adding)
-        st = mldfi_sink_write(out->writer, end->header.field_desc_ptr, end->descriptors.data, end->descriptors.size,
-                              err);
+        status = mldfi_sink_write(out->writer, end->header.field_desc_ptr, end->descriptors.data, end->descriptors.size,
+                                  err);
     if (out->mac)
         mldfi_crypt_mac_add(out->mac, end->descriptors.data, end->descriptors.size);
-    for (size_t at = 0; at < end->descriptors.size && st >= 0; at += FORMAT_CRC_BLOCK) {
+    for (size_t at = 0; at < end->descriptors.size && status >= 0; at += FORMAT_CRC_BLOCK) {
         size_t left = end->descriptors.size - at;
         uint8_t word[4];
         mldfi_store_u32(word,
                         mldfi_crc32c(0, end->descriptors.data + at, left < FORMAT_CRC_BLOCK ? left : FORMAT_CRC_BLOCK));
-        st = mldf_buffer_append(&end->block_crcs, word, sizeof word, err);
+        status = mldf_buffer_append(&end->block_crcs, word, sizeof word, err);
     }
-    return st;
+    return status;
 }
 
 static mldf_status write_tables(struct ending *end, mldf_error *err) {
     struct output *out = &end->out;
-    mldf_status st = sum_descriptors(end, err);
+    mldf_status status = sum_descriptors(end, err);
     out->block_crcs = &end->block_crcs;
-    if (st >= 0 && (st = output_seek(out, end->header.metadata_ptr, err)) >= 0)
-        st = write_rows(end, err);
-    if (st >= 0 && (st = output_seek(out, end->header.alloc_table_ptr, err)) >= 0)
-        st = output_stream(out, &out->writer->tables.allocations, err);
-    if (st >= 0)
-        st = output_flush(out, err);
+    if (status >= 0 && (status = output_seek(out, end->header.metadata_ptr, err)) >= 0)
+        status = write_rows(end, err);
+    if (status >= 0 && (status = output_seek(out, end->header.alloc_table_ptr, err)) >= 0)
+        status = output_stream(out, &out->writer->tables.allocations, err);
+    if (status >= 0)
+        status = output_flush(out, err);
     out->block_crcs = NULL;
-    return st;
+    return status;
 }
 
 /* ---- Sections ----------------------------------------------------------------------------------------------------------- */
@@ -175,34 +175,34 @@ static mldf_status write_keys(struct ending *end, mldf_error *err) {
     uint64_t base = 8 * (tables->samples + 1), key_bytes = mldfi_stream_bytes(&tables->key_bytes);
     uint8_t word[8], chunk[8192];
     mldfi_store_u64(word, base);
-    mldf_status st = output_write(out, word, sizeof word, err);
+    mldf_status status = output_write(out, word, sizeof word, err);
     uint64_t ends_bytes = mldfi_stream_bytes(&tables->key_ends);
-    for (uint64_t at = 0; at < ends_bytes && st >= 0;) {
+    for (uint64_t at = 0; at < ends_bytes && status >= 0;) {
         size_t part = ends_bytes - at < sizeof chunk ? (size_t)(ends_bytes - at) : sizeof chunk;
-        st = mldfi_stream_read(&tables->key_ends, at, chunk, part, err);
+        status = mldfi_stream_read(&tables->key_ends, at, chunk, part, err);
         for (size_t i = 0; i < part; i += 8)
             mldfi_store_u64(chunk + i, mldfi_load_u64(chunk + i) + base);
-        if (st >= 0)
-            st = output_write(out, chunk, part, err);
+        if (status >= 0)
+            status = output_write(out, chunk, part, err);
         at += part;
     }
-    if (st >= 0)
-        st = output_stream(out, &tables->key_bytes, err);
+    if (status >= 0)
+        status = output_stream(out, &tables->key_bytes, err);
     memset(word, 0, sizeof word);
-    if (st >= 0)
-        st = output_write(out, word, (size_t)(-key_bytes & 7), err);
-    return st < 0 ? st : mldfi_key_slots(tables, KEY_SLOTS_AT_ONCE, output_write, out, err);
+    if (status >= 0)
+        status = output_write(out, word, (size_t)(-key_bytes & 7), err);
+    return status < 0 ? status : mldfi_key_slots(tables, KEY_SLOTS_AT_ONCE, output_write, out, err);
 }
 
 static mldf_status write_stats(struct ending *end, mldf_error *err) {
     const mldf_writer *writer = end->out.writer;
-    mldf_status st = MLDF_OK;
-    for (size_t f = 0; f < writer->schema->field_count && st >= 0; f++) {
+    mldf_status status = MLDF_OK;
+    for (size_t f = 0; f < writer->schema->field_count && status >= 0; f++) {
         uint8_t record[FORMAT_STATS_BYTES];
         mldfi_stats_encode(&writer->tables.stats[f].stats, record);
-        st = output_write(&end->out, record, sizeof record, err);
+        status = output_write(&end->out, record, sizeof record, err);
     }
-    return st;
+    return status;
 }
 
 /* The last section: its own bytes are not part of the MAC. */
@@ -217,19 +217,19 @@ static mldf_status write_encryption(struct ending *end, mldf_error *err) {
 static mldf_status write_section(struct ending *end, const struct section *section, size_t index, mldf_error *err) {
     struct output *out = &end->out;
     mldf_writer *writer = out->writer;
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     switch (section->kind) {
     case SECTION_TABLES:
-        st = output_write(out, end->tables_head, sizeof end->tables_head, err);
-        if (st >= 0 && !writer->options.no_checksums)
-            st = output_write(out, end->block_crcs.data, end->block_crcs.size, err);
-        return st;
+        status = output_write(out, end->tables_head, sizeof end->tables_head, err);
+        if (status >= 0 && !writer->options.no_checksums)
+            status = output_write(out, end->block_crcs.data, end->block_crcs.size, err);
+        return status;
     case SECTION_CHECKS:
         return output_stream(out, &writer->tables.checks, err);
     case SECTION_VALIDITY:
-        for (size_t i = 0; i < writer->schema->nullable_count && st >= 0; i++)
-            st = output_stream(out, &writer->tables.validity[i], err);
-        return st;
+        for (size_t i = 0; i < writer->schema->nullable_count && status >= 0; i++)
+            status = output_stream(out, &writer->tables.validity[i], err);
+        return status;
     case SECTION_KEYS:
         return write_keys(end, err);
     case SECTION_PAGE_MAP:
@@ -258,10 +258,10 @@ static mldf_status write_section(struct ending *end, const struct section *secti
 
 static mldf_status write_sections(struct ending *end, mldf_error *err) {
     struct output *out = &end->out;
-    mldf_status st = MLDF_OK;
-    for (size_t i = 0; i < end->count && st >= 0; i++) {
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; i < end->count && status >= 0; i++) {
         struct section *section = &end->list[i];
-        if ((st = output_seek(out, section->ptr, err)) < 0)
+        if ((status = output_seek(out, section->ptr, err)) < 0)
             break;
         if (out->mac && section->kind != SECTION_ENCRYPTION) {
             uint8_t head[24];
@@ -271,15 +271,15 @@ static mldf_status write_sections(struct ending *end, mldf_error *err) {
             mldfi_store_u64(head + 16, section->param);
             mldfi_crypt_mac_add(out->mac, head, sizeof head);
         }
-        st = write_section(end, section, i, err);
-        if (st >= 0)
-            st = output_flush(out, err);
+        status = write_section(end, section, i, err);
+        if (status >= 0)
+            status = output_flush(out, err);
         section->crc = out->crc;
-        if (st >= 0 && out->offset != section->ptr + section->size)
-            st = mldfi_fail(err, MLDF_E_STATE, "section %u has %llu bytes where %llu were planned", section->kind,
-                            (unsigned long long)(out->offset - section->ptr), (unsigned long long)section->size);
+        if (status >= 0 && out->offset != section->ptr + section->size)
+            status = mldfi_fail(err, MLDF_E_STATE, "section %u has %llu bytes where %llu were planned", section->kind,
+                                (unsigned long long)(out->offset - section->ptr), (unsigned long long)section->size);
     }
-    return st;
+    return status;
 }
 
 /* ---- Layout of the end ---------------------------------------------------------------------------------------------------- */
@@ -324,17 +324,17 @@ static mldf_status lay_out(struct ending *end, mldf_error *err) {
     mldfi_writer_header(writer, &end->header);
     if (writer->appending)
         end->header.field_desc_ptr = writer->old_descriptor_ptr;
-    mldf_status st = mldfi_final_descriptors(writer, &end->descriptors, &end->long_arguments, err);
-    if (st >= 0 && writer->crypt && writer->dictionary_bytes.size && !writer->dictionary_in_clear)
-        st = mldfi_crypt_seal_dictionary(writer->crypt, writer->dictionary_bytes.data, writer->dictionary_bytes.size,
-                                         &end->dictionary, err);
-    if (st < 0)
-        return st;
+    mldf_status status = mldfi_final_descriptors(writer, &end->descriptors, &end->long_arguments, err);
+    if (status >= 0 && writer->crypt && writer->dictionary_bytes.size && !writer->dictionary_in_clear)
+        status = mldfi_crypt_seal_dictionary(writer->crypt, writer->dictionary_bytes.data,
+                                             writer->dictionary_bytes.size, &end->dictionary, err);
+    if (status < 0)
+        return status;
     struct end_counts counts = count_all(end);
     struct end_layout layout;
     mldfi_end_tables(&counts, &layout);
-    if (schema->payload_count && (st = mldfi_tables_fill_pages(&writer->tables, layout.pages, err)) < 0)
-        return st;
+    if (schema->payload_count && (status = mldfi_tables_fill_pages(&writer->tables, layout.pages, err)) < 0)
+        return status;
     layout.pages = writer->tables.pages;
     end->header.metadata_ptr = layout.metadata_ptr;
     end->header.alloc_table_ptr = layout.alloc_table_ptr;
@@ -367,9 +367,9 @@ static mldf_status write_end(struct ending *end, uint64_t *file_bytes, mldf_erro
     mldf_writer *writer = end->out.writer;
     struct footer footer = {.generation = writer->generation};
     uint8_t front[FORMAT_PREFIX_BYTES], back[FORMAT_FOOTER_BYTES];
-    mldf_status st = mldfi_directory_encode(end->list, end->count, &end->directory, err);
-    if (st < 0)
-        return st;
+    mldf_status status = mldfi_directory_encode(end->list, end->count, &end->directory, err);
+    if (status < 0)
+        return status;
     uint64_t footer_ptr = mldfi_end_footer(end->header.directory_ptr, end->directory.size);
     mldfi_header_encode(&end->header, footer.header);
     footer.file_size = footer_ptr + FORMAT_FOOTER_BYTES;
@@ -377,16 +377,18 @@ static mldf_status write_end(struct ending *end, uint64_t *file_bytes, mldf_erro
     memcpy(front, mldfi_magic, FORMAT_MAGIC_BYTES);
     memcpy(front + FORMAT_HEADER_OFFSET, footer.header, FORMAT_HEADER_BYTES);
     *file_bytes = footer.file_size;
-    if ((st = mldfi_sink_write(writer, end->header.directory_ptr, end->directory.data, end->directory.size, err)) < 0 ||
-        (st = sync_file(writer, err)) < 0 || (st = mldfi_sink_write(writer, footer_ptr, back, sizeof back, err)) < 0)
-        return st;
+    if ((status = mldfi_sink_write(writer, end->header.directory_ptr, end->directory.data, end->directory.size, err)) <
+            0 ||
+        (status = sync_file(writer, err)) < 0 ||
+        (status = mldfi_sink_write(writer, footer_ptr, back, sizeof back, err)) < 0)
+        return status;
     if (writer->stream_fd >= 0)
         return MLDF_OK;
-    if (writer->appending && (st = sync_file(writer, err)) < 0)
-        return st;
+    if (writer->appending && (status = sync_file(writer, err)) < 0)
+        return status;
     writer->header_touched = true;
-    if ((st = mldfi_file_write(&writer->file, 0, front, sizeof front, err)) < 0)
-        return st;
+    if ((status = mldfi_file_write(&writer->file, 0, front, sizeof front, err)) < 0)
+        return status;
     return sync_file(writer, err);
 }
 
@@ -395,28 +397,28 @@ static mldf_status begin_mac(struct ending *end, mldf_error *err) {
     uint8_t header[FORMAT_HEADER_BYTES];
     if (!writer->crypt)
         return MLDF_OK;
-    mldf_status st = mldfi_crypt_mac_begin(&end->out.mac, writer->crypt, err);
+    mldf_status status = mldfi_crypt_mac_begin(&end->out.mac, writer->crypt, err);
     mldfi_header_encode(&end->header, header);
-    if (st >= 0)
+    if (status >= 0)
         mldfi_crypt_mac_add(end->out.mac, header, sizeof header);
-    return st;
+    return status;
 }
 
 mldf_status mldfi_finish_file(mldf_writer *writer, uint64_t *file_bytes, mldf_error *err) {
     struct ending end = {.out = {.writer = writer}};
-    mldf_status st = mldfi_tables_end(&writer->tables, err);
-    if (st >= 0)
-        st = lay_out(&end, err);
-    if (st >= 0)
-        st = begin_mac(&end, err);
-    if (st >= 0)
-        st = write_tables(&end, err);
-    if (st >= 0)
-        st = write_sections(&end, err);
-    if (st >= 0)
-        st = write_end(&end, file_bytes, err);
-    if (st >= 0 && writer->options.encrypt_all)
-        st = mldfi_seal_file(writer, &end.header, file_bytes, err);
+    mldf_status status = mldfi_tables_end(&writer->tables, err);
+    if (status >= 0)
+        status = lay_out(&end, err);
+    if (status >= 0)
+        status = begin_mac(&end, err);
+    if (status >= 0)
+        status = write_tables(&end, err);
+    if (status >= 0)
+        status = write_sections(&end, err);
+    if (status >= 0)
+        status = write_end(&end, file_bytes, err);
+    if (status >= 0 && writer->options.encrypt_all)
+        status = mldfi_seal_file(writer, &end.header, file_bytes, err);
     if (end.out.mac) {
         uint8_t unused[MLDFI_CRYPT_MAC_BYTES];
         mldfi_crypt_mac_end(end.out.mac, unused);
@@ -428,5 +430,5 @@ mldf_status mldfi_finish_file(mldf_writer *writer, uint64_t *file_bytes, mldf_er
     mldf_buffer_free(&end.block_crcs);
     mldf_buffer_free(&end.directory);
     mldf_buffer_free(&end.dictionary);
-    return st;
+    return status;
 }

@@ -32,9 +32,9 @@ static mldf_status add_descriptors(const mldf_schema *schema, size_t first, mldf
         struct descriptor descriptor;
         bool is_long;
         uint8_t *where;
-        mldf_status st = mldfi_buffer_extend(out, FORMAT_DESCRIPTOR_BYTES, &where, err);
-        if (st < 0)
-            return st;
+        mldf_status status = mldfi_buffer_extend(out, FORMAT_DESCRIPTOR_BYTES, &where, err);
+        if (status < 0)
+            return status;
         mldfi_schema_descriptor(schema, f, &descriptor, &is_long);
         mldfi_descriptor_encode(&descriptor, where);
     }
@@ -67,13 +67,13 @@ static mldf_status add_long_arguments(const mldf_schema *schema, size_t first, c
     uint64_t text = old->size ? old->size + moved : LONG_HEAD + (uint64_t)LONG_ENTRY * count;
     uint8_t entry[LONG_ENTRY] = {0};
     mldfi_store_u32(entry, old_count + count);
-    mldf_status st = mldf_buffer_append(out, entry, LONG_HEAD, err);
-    for (size_t at = LONG_HEAD; at < old_entries && st >= 0; at += LONG_ENTRY) {
+    mldf_status status = mldf_buffer_append(out, entry, LONG_HEAD, err);
+    for (size_t at = LONG_HEAD; at < old_entries && status >= 0; at += LONG_ENTRY) {
         memcpy(entry, old->data + at, sizeof entry);
         mldfi_store_u64(entry + 8, mldfi_load_u64(entry + 8) + moved);
-        st = mldf_buffer_append(out, entry, sizeof entry, err);
+        status = mldf_buffer_append(out, entry, sizeof entry, err);
     }
-    for (size_t f = first; f < schema->field_count && st >= 0; f++) {
+    for (size_t f = first; f < schema->field_count && status >= 0; f++) {
         if (!has_long_arguments(schema, f))
             continue;
         size_t bytes = strlen(schema->fields[f].info.arguments);
@@ -82,15 +82,15 @@ static mldf_status add_long_arguments(const mldf_schema *schema, size_t first, c
         mldfi_store_u64(entry + 8, text);
         mldfi_store_u64(entry + 16, bytes);
         text += bytes;
-        st = mldf_buffer_append(out, entry, sizeof entry, err);
+        status = mldf_buffer_append(out, entry, sizeof entry, err);
     }
-    if (st >= 0 && old->size > old_entries)
-        st = mldf_buffer_append(out, old->data + old_entries, old->size - old_entries, err);
-    for (size_t f = first; f < schema->field_count && st >= 0; f++)
+    if (status >= 0 && old->size > old_entries)
+        status = mldf_buffer_append(out, old->data + old_entries, old->size - old_entries, err);
+    for (size_t f = first; f < schema->field_count && status >= 0; f++)
         if (has_long_arguments(schema, f))
-            st = mldf_buffer_append(out, schema->fields[f].info.arguments, strlen(schema->fields[f].info.arguments),
-                                    err);
-    return st;
+            status = mldf_buffer_append(out, schema->fields[f].info.arguments, strlen(schema->fields[f].info.arguments),
+                                        err);
+    return status;
 }
 
 mldf_status mldfi_long_arguments(const mldf_schema *schema, mldf_buffer *out, mldf_error *err) {
@@ -102,10 +102,11 @@ mldf_status mldfi_final_descriptors(const mldf_writer *writer, mldf_buffer *desc
                                     mldf_error *err) {
     const mldf_buffer *old = &writer->old_descriptors; /* empty for a new file */
     size_t first = old->size / FORMAT_DESCRIPTOR_BYTES;
-    mldf_status st = old->size ? mldf_buffer_append(descriptors, old->data, old->size, err) : MLDF_OK;
-    if (st >= 0)
-        st = add_descriptors(writer->schema, first, descriptors, err);
-    return st < 0 ? st : add_long_arguments(writer->schema, first, &writer->old_long_arguments, long_arguments, err);
+    mldf_status status = old->size ? mldf_buffer_append(descriptors, old->data, old->size, err) : MLDF_OK;
+    if (status >= 0)
+        status = add_descriptors(writer->schema, first, descriptors, err);
+    return status < 0 ? status
+                      : add_long_arguments(writer->schema, first, &writer->old_long_arguments, long_arguments, err);
 }
 
 /* ---- A new file --------------------------------------------------------------------------------------------------------- */
@@ -113,7 +114,7 @@ mldf_status mldfi_final_descriptors(const mldf_writer *writer, mldf_buffer *desc
 /* Descriptors; and, for a stream, whose front cannot be written again, a header with zero pointers. */
 mldf_status mldfi_write_front(mldf_writer *writer, mldf_error *err) {
     mldf_buffer table = MLDF_BUFFER_INIT;
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     if (writer->stream_fd >= 0) {
         struct header header;
         uint8_t front[FORMAT_PREFIX_BYTES];
@@ -122,12 +123,12 @@ mldf_status mldfi_write_front(mldf_writer *writer, mldf_error *err) {
         header.field_desc_ptr = header.data_ptr = 0;
         memcpy(front, mldfi_magic, FORMAT_MAGIC_BYTES);
         mldfi_header_encode(&header, front + FORMAT_HEADER_OFFSET);
-        st = mldfi_sink_write(writer, 0, front, sizeof front, err);
+        status = mldfi_sink_write(writer, 0, front, sizeof front, err);
     }
-    if (st >= 0)
-        st = mldfi_descriptor_table(writer->schema, &table, err);
-    if (st >= 0)
-        st = mldfi_sink_write(writer, FORMAT_DESCRIPTOR_OFFSET, table.data, table.size, err);
+    if (status >= 0)
+        status = mldfi_descriptor_table(writer->schema, &table, err);
+    if (status >= 0)
+        status = mldfi_sink_write(writer, FORMAT_DESCRIPTOR_OFFSET, table.data, table.size, err);
     mldf_buffer_free(&table);
-    return st;
+    return status;
 }

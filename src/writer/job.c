@@ -23,8 +23,8 @@ mldf_status mldfi_job_new(mldf_writer *writer, struct job **out, mldf_error *err
     job->payloads = mldfi_alloc_zero(writer->job_samples * schema->payload_count + 1, sizeof *job->payloads, err);
     job->valid = mldfi_alloc_zero(writer->job_samples * schema->nullable_count + 1, 1, err);
     job->key_bytes = mldfi_alloc_zero(writer->job_samples, sizeof *job->key_bytes, err);
-    mldf_status st = mldf_buffer_reserve(&job->rows, writer->job_samples * schema->row_bytes, err);
-    if (!job->payloads || !job->valid || !job->key_bytes || st < 0) {
+    mldf_status status = mldf_buffer_reserve(&job->rows, writer->job_samples * schema->row_bytes, err);
+    if (!job->payloads || !job->valid || !job->key_bytes || status < 0) {
         mldfi_job_free(job);
         return MLDF_E_MEMORY;
     }
@@ -68,9 +68,9 @@ bool mldfi_job_full(const mldf_writer *writer, const struct job *job) {
 }
 
 mldf_status mldfi_job_add_bad(struct job *job, size_t sample, const mldf_error *why, mldf_error *err) {
-    mldf_status st = mldfi_array_reserve(&job->bad, &job->bad_capacity, job->bad_count + 1, sizeof *job->bad, err);
-    if (st < 0)
-        return st;
+    mldf_status status = mldfi_array_reserve(&job->bad, &job->bad_capacity, job->bad_count + 1, sizeof *job->bad, err);
+    if (status < 0)
+        return status;
     job->bad[job->bad_count].sample = sample;
     job->bad[job->bad_count++].error = *why;
     return MLDF_OK;
@@ -93,9 +93,9 @@ static mldf_status copy_payload(struct job *job, struct job_payload *to, const m
     uint8_t *where;
     size_t dims_bytes = to->ndim * sizeof(uint64_t);
     size_t pad = (size_t)(-job->arena.size & 63);
-    mldf_status st = mldfi_buffer_extend(&job->arena, pad + dims_bytes + (size_t)value->bytes, &where, err);
-    if (st < 0)
-        return st;
+    mldf_status status = mldfi_buffer_extend(&job->arena, pad + dims_bytes + (size_t)value->bytes, &where, err);
+    if (status < 0)
+        return status;
     to->dims_offset = (size_t)(where - job->arena.data) + pad;
     to->offset = to->dims_offset + dims_bytes;
     to->bytes = value->bytes;
@@ -121,18 +121,18 @@ static mldf_status copy_stored_record(const struct schema_field *field, const ml
 /* A value that is copied undecoded: its record, and with check_values its payload. */
 static mldf_status check_copied(struct worker *worker, const struct schema_field *field, const mldf_value *value,
                                 mldf_error *err) {
-    mldf_status st = mldfi_field_check_stored(field, value, err);
-    if (st >= 0 && worker->writer->options.check_values)
-        st = mldfi_field_check_deep(field, &worker->kit, value->record, 0, value->data, value->bytes, 0, err);
-    return st;
+    mldf_status status = mldfi_field_check_stored(field, value, err);
+    if (status >= 0 && worker->writer->options.check_values)
+        status = mldfi_field_check_deep(field, &worker->kit, value->record, 0, value->data, value->bytes, 0, err);
+    return status;
 }
 
 static mldf_status encode_record(mldf_writer *writer, const struct schema_field *field, const mldf_value *value,
                                  uint8_t *record, mldf_error *err) {
     mldf_buffer *scratch = &writer->workers[0].scratch;
     if (value->kind == MLDF_KIND_STORED) {
-        mldf_status st = copy_stored_record(field, value, record, err);
-        return st < 0 ? st : check_copied(&writer->workers[0], field, value, err);
+        mldf_status status = copy_stored_record(field, value, record, err);
+        return status < 0 ? status : check_copied(&writer->workers[0], field, value, err);
     }
     if (!field->type)
         return mldfi_fail(err, MLDF_E_TYPE, "type %u is not known here: only stored values can be copied",
@@ -159,9 +159,9 @@ static mldf_status add_value(mldf_writer *writer, struct job *job, const struct 
     if (!payload)
         return encode_record(writer, field, value, record, err);
     if (value->kind == MLDF_KIND_STORED) {
-        mldf_status st = copy_stored_record(field, value, record, err);
-        if (st < 0)
-            return st;
+        mldf_status status = copy_stored_record(field, value, record, err);
+        if (status < 0)
+            return status;
     } else if (!field->type) {
         return mldfi_fail(err, MLDF_E_TYPE, "type %u is not known here: only stored values can be copied",
                           field->info.type_id);
@@ -174,30 +174,30 @@ mldf_status mldfi_job_add(mldf_writer *writer, struct job *job, const mldf_value
     const mldf_schema *schema = writer->schema;
     size_t arena_size = job->arena.size, keys_size = job->keys.size;
     uint8_t *row;
-    mldf_status st = mldfi_buffer_extend(&job->rows, schema->row_bytes, &row, err);
-    if (st < 0)
-        return st;
+    mldf_status status = mldfi_buffer_extend(&job->rows, schema->row_bytes, &row, err);
+    if (status < 0)
+        return status;
     memset(row, 0, schema->row_bytes);
     uint8_t *valid = job->valid + job->samples * schema->nullable_count;
     struct job_payload *payloads = job->payloads + job->samples * schema->payload_count;
-    for (size_t f = 0; f < schema->field_count && st >= 0; f++) {
-        st = add_value(writer, job, &schema->fields[f], &values[f], row, valid, payloads, err);
-        if (st < 0)
+    for (size_t f = 0; f < schema->field_count && status >= 0; f++) {
+        status = add_value(writer, job, &schema->fields[f], &values[f], row, valid, payloads, err);
+        if (status < 0)
             mldfi_error_place(err, MLDF_NONE, schema->fields[f].info.name);
     }
-    if (st >= 0 && key && key_bytes > FORMAT_MAX_KEY)
-        st = mldfi_fail(err, MLDF_E_KEY, "a key of %zu bytes; keys have 1 to %d", key_bytes, FORMAT_MAX_KEY);
-    else if (st >= 0 && key && key_bytes == 0)
-        st = mldfi_fail(err, MLDF_E_KEY, "an empty key");
-    else if (st >= 0 && key && (memchr(key, 0, key_bytes) || mldfi_utf8_valid_prefix(key, key_bytes) != key_bytes))
-        st = mldfi_fail(err, MLDF_E_KEY, "the key is not UTF-8 text without NUL");
-    if (st >= 0 && key)
-        st = mldf_buffer_append(&job->keys, key, key_bytes, err);
-    if (st < 0) {
+    if (status >= 0 && key && key_bytes > FORMAT_MAX_KEY)
+        status = mldfi_fail(err, MLDF_E_KEY, "a key of %zu bytes; keys have 1 to %d", key_bytes, FORMAT_MAX_KEY);
+    else if (status >= 0 && key && key_bytes == 0)
+        status = mldfi_fail(err, MLDF_E_KEY, "an empty key");
+    else if (status >= 0 && key && (memchr(key, 0, key_bytes) || mldfi_utf8_valid_prefix(key, key_bytes) != key_bytes))
+        status = mldfi_fail(err, MLDF_E_KEY, "the key is not UTF-8 text without NUL");
+    if (status >= 0 && key)
+        status = mldf_buffer_append(&job->keys, key, key_bytes, err);
+    if (status < 0) {
         job->rows.size -= schema->row_bytes;
         job->arena.size = arena_size;
         job->keys.size = keys_size;
-        return st;
+        return status;
     }
     job->key_bytes[job->samples++] = key ? (uint32_t)key_bytes : 0;
     return MLDF_OK;
@@ -243,13 +243,13 @@ static mldf_status ready_compressor(struct worker *worker, mldf_error *err) {
 
 static mldf_status compress_payload(struct worker *worker, struct job *job, const struct schema_field *field,
                                     struct job_payload *payload, const void *data, uint64_t bytes, mldf_error *err) {
-    mldf_status st = ready_compressor(worker, err);
-    if (st < 0)
-        return st;
+    mldf_status status = ready_compressor(worker, err);
+    if (status < 0)
+        return status;
     int level = field->info.compress_level ? field->info.compress_level : 3;
     size_t start = job->encoded.size;
-    if ((st = mldfi_zstd_compress(worker->compressor, level, data, (size_t)bytes, &job->encoded, err)) < 0)
-        return st;
+    if ((status = mldfi_zstd_compress(worker->compressor, level, data, (size_t)bytes, &job->encoded, err)) < 0)
+        return status;
     uint64_t raw;
     uint8_t codec;
     mldfi_prefix_decode(job->encoded.data + start, &raw, &codec);
@@ -267,10 +267,10 @@ static mldf_status check_along(struct worker *worker, const struct job *job, siz
     const mldf_schema *schema = writer->schema;
     const char *name = mldfi_along_name(field);
     uint64_t tokens = 0;
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     if (writer->adding) {
         mldf_buffer scratch = MLDF_BUFFER_INIT;
-        st = mldfi_added_field_tokens(writer->adding, name, job->first_submitted + s, &scratch, &tokens, err);
+        status = mldfi_added_field_tokens(writer->adding, name, job->first_submitted + s, &scratch, &tokens, err);
         mldf_buffer_free(&scratch);
     } else {
         const struct schema_field *along = &schema->fields[mldfi_schema_lookup(schema, name)];
@@ -278,31 +278,31 @@ static mldf_status check_along(struct worker *worker, const struct job *job, siz
         if (payload->kind != MLDF_KIND_NULL)
             tokens = mldfi_along_count(along, job->rows.data + s * schema->row_bytes + along->info.row_offset);
     }
-    if (st >= 0)
-        st = mldfi_along_check(field, record, data, bytes, tokens, err);
-    if (st == MLDF_E_CORRUPT && err) { /* a value in memory is at fault, not a file */
+    if (status >= 0)
+        status = mldfi_along_check(field, record, data, bytes, tokens, err);
+    if (status == MLDF_E_CORRUPT && err) { /* a value in memory is at fault, not a file */
         err->status = MLDF_E_RANGE;
         err->offset = MLDF_NONE;
     }
-    return st == MLDF_E_CORRUPT ? MLDF_E_RANGE : st;
+    return status == MLDF_E_CORRUPT ? MLDF_E_RANGE : status;
 }
 
 static mldf_status encode_payload(struct worker *worker, struct job *job, size_t s, const struct schema_field *field,
                                   struct job_payload *payload, uint8_t *record, mldf_error *err) {
     const void *data = NULL;
     uint64_t bytes = 0;
-    mldf_status st = run_type(worker, job, field, payload, record, &data, &bytes, err);
-    if (st >= 0 && mldfi_along_name(field))
-        st = check_along(worker, job, s, field, record, data, bytes, err);
-    if (st < 0)
-        return st;
+    mldf_status status = run_type(worker, job, field, payload, record, &data, &bytes, err);
+    if (status >= 0 && mldfi_along_name(field))
+        status = check_along(worker, job, s, field, record, data, bytes, err);
+    if (status < 0)
+        return status;
     payload->note = (struct value_note){.bytes = bytes};
     if (field->type && field->type->range) {
-        st = field->type->range(field->state, record, data, bytes, &payload->note.least, &payload->note.most, err);
-        if (st < 0)
-            return st;
-        payload->note.ranged = st == MLDF_OK;
-        st = MLDF_OK;
+        status = field->type->range(field->state, record, data, bytes, &payload->note.least, &payload->note.most, err);
+        if (status < 0)
+            return status;
+        payload->note.ranged = status == MLDF_OK;
+        status = MLDF_OK;
     }
     if (worker->writer->crypt && !field->chunked && field->type && field->type->never_compressed &&
         bytes > CRYPT_STREAM_MAX)
@@ -317,27 +317,28 @@ static mldf_status encode_payload(struct worker *worker, struct job *job, size_t
     if (bytes == 0) {
         payload->bytes = 0;
     } else if (field->info.flags & MLDF_FIELD_COMPRESSED) {
-        st = compress_payload(worker, job, field, payload, data, bytes, err);
+        status = compress_payload(worker, job, field, payload, data, bytes, err);
     } else {
         const uint8_t *from = data;
         payload->in_encoded = from < job->arena.data || from >= job->arena.data + job->arena.size;
         payload->offset = payload->in_encoded ? job->encoded.size : (size_t)(from - job->arena.data);
         payload->bytes = bytes;
         if (payload->in_encoded)
-            st = mldf_buffer_append(&job->encoded, data, (size_t)bytes, err);
+            status = mldf_buffer_append(&job->encoded, data, (size_t)bytes, err);
     }
     uint64_t stored = payload->bytes && worker->writer->crypt ? mldfi_crypt_sealed_bytes(payload->bytes, field->chunked)
                                                               : payload->bytes;
-    if (st >= 0 && (field->info.flags & MLDF_FIELD_SIZE32) && stored > UINT32_MAX)
-        st = mldfi_fail(err, MLDF_E_RANGE, "%llu bytes; this field's payloads must be smaller than 4 GiB",
-                        (unsigned long long)payload->bytes);
-    return st;
+    if (status >= 0 && (field->info.flags & MLDF_FIELD_SIZE32) && stored > UINT32_MAX)
+        status = mldfi_fail(err, MLDF_E_RANGE, "%llu bytes; this field's payloads must be smaller than 4 GiB",
+                            (unsigned long long)payload->bytes);
+    return status;
 }
 
 /* The environment's failures end the file; the sample's own only concern the sample. An image that this build cannot decode is
  * the sample's. */
-static bool is_fatal(mldf_status st) {
-    return st == MLDF_E_MEMORY || (st <= MLDF_E_IO && st >= MLDF_E_KEY_WRONG && st != MLDF_E_UNSUPPORTED);
+static bool is_fatal(mldf_status status) {
+    return status == MLDF_E_MEMORY ||
+           (status <= MLDF_E_IO && status >= MLDF_E_KEY_WRONG && status != MLDF_E_UNSUPPORTED);
 }
 
 static int by_sample(const void *a, const void *b) {
@@ -361,16 +362,16 @@ static mldf_status encode_sample(struct worker *worker, struct job *job, size_t 
             continue;
         uint8_t *record = job->rows.data + s * schema->row_bytes + field->info.row_offset;
         mldf_error why;
-        mldf_status st = encode_payload(worker, job, s, field, payload, record, &why);
+        mldf_status status = encode_payload(worker, job, s, field, payload, record, &why);
         mldfi_kit_trim(&worker->kit);
-        if (st >= 0)
+        if (status >= 0)
             continue;
         mldfi_error_place(&why, MLDF_NONE, field->info.name);
-        if (is_fatal(st)) {
+        if (is_fatal(status)) {
             *err = why;
-            return st;
+            return status;
         }
-        return (st = mldfi_job_add_bad(job, s, &why, err)) < 0 ? st : MLDF_END;
+        return (status = mldfi_job_add_bad(job, s, &why, err)) < 0 ? status : MLDF_END;
     }
     return MLDF_OK;
 }
@@ -389,11 +390,11 @@ mldf_status mldfi_job_encode(struct worker *worker, struct job *job, mldf_error 
             next_bad++;
             continue;
         }
-        mldf_status st = encode_sample(worker, job, s, false, err);
-        if (st == MLDF_OK && side_columns)
-            st = encode_sample(worker, job, s, true, err);
-        if (st < 0)
-            return st;
+        mldf_status status = encode_sample(worker, job, s, false, err);
+        if (status == MLDF_OK && side_columns)
+            status = encode_sample(worker, job, s, true, err);
+        if (status < 0)
+            return status;
     }
     if (given_bad && job->bad_count > given_bad)
         mldfi_job_sort_bad(job);

@@ -54,14 +54,14 @@ static void put(struct key_set *set, uint64_t hash, uint64_t index) {
 static mldf_status fill(struct key_set *set, const struct table_builder *tables, mldf_error *err) {
     uint8_t chunk[8 * HASHES_AT_ONCE];
     uint64_t count = tables->samples < limit_of(set) ? tables->samples : limit_of(set);
-    mldf_status st = MLDF_OK;
-    for (uint64_t at = 0; at < count && st >= 0; at += HASHES_AT_ONCE) {
+    mldf_status status = MLDF_OK;
+    for (uint64_t at = 0; at < count && status >= 0; at += HASHES_AT_ONCE) {
         size_t part = count - at < HASHES_AT_ONCE ? (size_t)(count - at) : HASHES_AT_ONCE;
-        st = mldfi_stream_read(&tables->key_hashes, 8 * at, chunk, 8 * part, err);
-        for (size_t i = 0; i < part && st >= 0; i++)
+        status = mldfi_stream_read(&tables->key_hashes, 8 * at, chunk, 8 * part, err);
+        for (size_t i = 0; i < part && status >= 0; i++)
             put(set, mldfi_load_u64(chunk + 8 * i), at + i);
     }
-    return st;
+    return status;
 }
 
 /* Room for so many keys more, as far as the limit goes. All that are in the set stand in the tables. */
@@ -88,9 +88,9 @@ static mldf_status same_key(struct check *c, uint64_t index, const struct kept_k
         *same = other->bytes == key->bytes && memcmp(other->key, key->key, key->bytes) == 0;
         return MLDF_OK;
     }
-    mldf_status st = mldfi_key_read(c->tables, index, &c->scratch, err);
-    *same = st >= 0 && c->scratch.size == key->bytes && memcmp(c->scratch.data, key->key, key->bytes) == 0;
-    return st;
+    mldf_status status = mldfi_key_read(c->tables, index, &c->scratch, err);
+    *same = status >= 0 && c->scratch.size == key->bytes && memcmp(c->scratch.data, key->key, key->bytes) == 0;
+    return status;
 }
 
 /* The index of the sample that has this key, or MLDF_NONE. */
@@ -103,9 +103,9 @@ static mldf_status find(struct check *c, uint64_t hash, const struct kept_key *k
         if ((set->slots[at] ^ hash) >> INDEX_BITS)
             continue;
         uint64_t index = (set->slots[at] & INDEX_MASK) - 1;
-        mldf_status st = same_key(c, index, key, &same, err);
-        if (st < 0)
-            return st;
+        mldf_status status = same_key(c, index, key, &same, err);
+        if (status < 0)
+            return status;
         if (same) {
             *found = index;
             return MLDF_OK;
@@ -128,8 +128,8 @@ static void explain(mldf_error *why, const struct kept_key *key, uint64_t first,
 
 static mldf_status check_samples(struct check *c, struct job *job, bool skipping, mldf_error *err) {
     size_t given_bad = job->bad_count, next_bad = 0, at = 0;
-    mldf_status st = MLDF_OK;
-    for (size_t s = 0; s < job->samples && st >= 0; s++) {
+    mldf_status status = MLDF_OK;
+    for (size_t s = 0; s < job->samples && status >= 0; s++) {
         struct kept_key key = {job->keys.data + at, job->key_bytes[s]};
         at += key.bytes;
         if (next_bad < given_bad && job->bad[next_bad].sample == s) {
@@ -139,11 +139,11 @@ static mldf_status check_samples(struct check *c, struct job *job, bool skipping
         uint64_t found = MLDF_NONE, index = c->tables->samples + c->kept_count;
         uint64_t hash = key.bytes ? mldfi_key_hash(key.key, key.bytes) : 0;
         if (key.bytes)
-            st = find(c, hash, &key, &found, err);
-        if (st >= 0 && found != MLDF_NONE) {
+            status = find(c, hash, &key, &found, err);
+        if (status >= 0 && found != MLDF_NONE) {
             mldf_error why;
             explain(&why, &key, found, index, skipping);
-            st = mldfi_job_add_bad(job, s, &why, err);
+            status = mldfi_job_add_bad(job, s, &why, err);
             continue;
         }
         c->kept[c->kept_count++] = key;
@@ -152,7 +152,7 @@ static mldf_status check_samples(struct check *c, struct job *job, bool skipping
     }
     if (given_bad && job->bad_count > given_bad)
         mldfi_job_sort_bad(job);
-    return st;
+    return status;
 }
 
 mldf_status mldfi_keyset_check(struct key_set *set, struct table_builder *tables, struct job *job, bool skipping,
@@ -160,12 +160,12 @@ mldf_status mldfi_keyset_check(struct key_set *set, struct table_builder *tables
     struct check c = {.set = set, .tables = tables};
     if (job->keys.size == 0 || tables->keys == KEYS_NONE)
         return MLDF_OK;
-    mldf_status st = reserve(set, tables, job->samples, err);
-    if (st >= 0 && !(c.kept = mldfi_alloc_zero(job->samples, sizeof *c.kept, err)))
-        st = MLDF_E_MEMORY;
-    if (st >= 0)
-        st = check_samples(&c, job, skipping, err);
+    mldf_status status = reserve(set, tables, job->samples, err);
+    if (status >= 0 && !(c.kept = mldfi_alloc_zero(job->samples, sizeof *c.kept, err)))
+        status = MLDF_E_MEMORY;
+    if (status >= 0)
+        status = check_samples(&c, job, skipping, err);
     free(c.kept);
     mldf_buffer_free(&c.scratch);
-    return st;
+    return status;
 }

@@ -35,30 +35,30 @@ struct slots {
 /* Equal hashes are nearly always equal keys. */
 static mldf_status refuse_equal(const struct slots *s, uint64_t first, uint64_t second, mldf_error *err) {
     mldf_buffer a = MLDF_BUFFER_INIT, b = MLDF_BUFFER_INIT;
-    mldf_status st = mldfi_key_read(s->tables, first, &a, err);
-    if (st >= 0)
-        st = mldfi_key_read(s->tables, second, &b, err);
-    if (st >= 0 && a.size == b.size && memcmp(a.data, b.data, a.size) == 0) {
+    mldf_status status = mldfi_key_read(s->tables, first, &a, err);
+    if (status >= 0)
+        status = mldfi_key_read(s->tables, second, &b, err);
+    if (status >= 0 && a.size == b.size && memcmp(a.data, b.data, a.size) == 0) {
         uint64_t earlier = first < second ? first : second, later = first < second ? second : first;
-        st =
+        status =
             mldfi_fail(err, MLDF_E_KEY, "samples %llu and %llu have the same key \"%.*s\"", (unsigned long long)earlier,
                        (unsigned long long)later, (int)(a.size < 100 ? a.size : 100), (const char *)a.data);
         mldfi_error_place(err, later, NULL);
     }
     mldf_buffer_free(&a);
     mldf_buffer_free(&b);
-    return st;
+    return status;
 }
 
 static mldf_status carry(struct slots *s, struct entry entry, mldf_error *err) {
-    mldf_status st;
+    mldf_status status;
     for (size_t i = 0; i < s->carried_count; i++)
-        if (s->carried[i].hash == entry.hash && (st = refuse_equal(s, s->carried[i].index, entry.index, err)) < 0)
-            return st;
-    st = mldfi_array_reserve(&s->carried, &s->carried_capacity, s->carried_count + 1, sizeof *s->carried, err);
-    if (st >= 0)
+        if (s->carried[i].hash == entry.hash && (status = refuse_equal(s, s->carried[i].index, entry.index, err)) < 0)
+            return status;
+    status = mldfi_array_reserve(&s->carried, &s->carried_capacity, s->carried_count + 1, sizeof *s->carried, err);
+    if (status >= 0)
         s->carried[s->carried_count++] = entry;
-    return st;
+    return status;
 }
 
 /* Into the current part, from slot `at` on. A table of one part wraps round in itself. */
@@ -74,9 +74,9 @@ static mldf_status insert(struct slots *s, uint64_t at, struct entry entry, mldf
             s->hash[at] = entry.hash;
             return MLDF_OK;
         }
-        mldf_status st;
-        if (s->hash[at] == entry.hash && (st = refuse_equal(s, s->slot[at] - 1, entry.index, err)) < 0)
-            return st;
+        mldf_status status;
+        if (s->hash[at] == entry.hash && (status = refuse_equal(s, s->slot[at] - 1, entry.index, err)) < 0)
+            return status;
     }
     return s->part_count > 1 ? carry(s, entry, err) : mldfi_fail(err, MLDF_E_STATE, "the key table is full");
 }
@@ -87,20 +87,20 @@ static mldf_status insert(struct slots *s, uint64_t at, struct entry entry, mldf
 static mldf_status for_each_hash(struct slots *s, bool sort, mldf_error *err) {
     uint8_t chunk[8 * CHUNK_ENTRIES];
     uint64_t count = s->tables->samples;
-    mldf_status st = MLDF_OK;
-    for (uint64_t at = 0; at < count && st >= 0; at += CHUNK_ENTRIES) {
+    mldf_status status = MLDF_OK;
+    for (uint64_t at = 0; at < count && status >= 0; at += CHUNK_ENTRIES) {
         size_t part = count - at < CHUNK_ENTRIES ? (size_t)(count - at) : CHUNK_ENTRIES;
-        st = mldfi_stream_read(&s->tables->key_hashes, 8 * at, chunk, 8 * part, err);
-        for (size_t i = 0; i < part && st >= 0; i++) {
+        status = mldfi_stream_read(&s->tables->key_hashes, 8 * at, chunk, 8 * part, err);
+        for (size_t i = 0; i < part && status >= 0; i++) {
             struct entry entry = {mldfi_load_u64(chunk + 8 * i), at + i};
             uint64_t home = entry.hash & s->mask;
             if (sort)
-                st = mldfi_stream_push(&s->parts[home / s->part_slots], &entry, sizeof entry, err);
+                status = mldfi_stream_push(&s->parts[home / s->part_slots], &entry, sizeof entry, err);
             else
-                st = insert(s, home, entry, err);
+                status = insert(s, home, entry, err);
         }
     }
-    return st;
+    return status;
 }
 
 static mldf_status fill_part(struct slots *s, uint64_t part, mldf_error *err) {
@@ -109,32 +109,32 @@ static mldf_status fill_part(struct slots *s, uint64_t part, mldf_error *err) {
     struct entry *from = s->carried;
     s->carried = NULL;
     s->carried_count = s->carried_capacity = 0;
-    mldf_status st = MLDF_OK;
-    for (size_t i = 0; i < incoming && st >= 0; i++)
-        st = insert(s, 0, from[i], err);
+    mldf_status status = MLDF_OK;
+    for (size_t i = 0; i < incoming && status >= 0; i++)
+        status = insert(s, 0, from[i], err);
     free(from);
     struct entry chunk[CHUNK_ENTRIES];
     uint64_t bytes = mldfi_stream_bytes(&s->parts[part]);
-    for (uint64_t at = 0; at < bytes && st >= 0; at += sizeof chunk) {
+    for (uint64_t at = 0; at < bytes && status >= 0; at += sizeof chunk) {
         size_t size = bytes - at < sizeof chunk ? (size_t)(bytes - at) : sizeof chunk;
-        st = mldfi_stream_read(&s->parts[part], at, chunk, size, err);
-        for (size_t i = 0; i < size / sizeof *chunk && st >= 0; i++)
-            st = insert(s, (chunk[i].hash & s->mask) % s->part_slots, chunk[i], err);
+        status = mldfi_stream_read(&s->parts[part], at, chunk, size, err);
+        for (size_t i = 0; i < size / sizeof *chunk && status >= 0; i++)
+            status = insert(s, (chunk[i].hash & s->mask) % s->part_slots, chunk[i], err);
     }
-    for (size_t i = 0; part == 0 && i < s->wrapped_count && st >= 0; i++)
-        st = insert(s, 0, s->wrapped[i], err);
-    return st;
+    for (size_t i = 0; part == 0 && i < s->wrapped_count && status >= 0; i++)
+        status = insert(s, 0, s->wrapped[i], err);
+    return status;
 }
 
 static mldf_status fill_parts(struct slots *s, mldfi_emit_fn emit, void *user, mldf_error *err) {
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     s->carried_count = 0;
-    for (uint64_t part = 0; part < s->part_count && st >= 0; part++) {
-        st = fill_part(s, part, err);
-        if (st >= 0 && emit)
-            st = emit(user, s->slot, (size_t)s->part_slots * 8, err);
+    for (uint64_t part = 0; part < s->part_count && status >= 0; part++) {
+        status = fill_part(s, part, err);
+        if (status >= 0 && emit)
+            status = emit(user, s->slot, (size_t)s->part_slots * 8, err);
     }
-    return st;
+    return status;
 }
 
 static mldf_status build_parts(struct slots *s, mldfi_emit_fn emit, void *user, mldf_error *err) {
@@ -143,19 +143,19 @@ static mldf_status build_parts(struct slots *s, mldfi_emit_fn emit, void *user, 
         return MLDF_E_MEMORY;
     for (uint64_t i = 0; i < s->part_count; i++)
         mldfi_stream_init(&s->parts[i], &s->tables->spill);
-    mldf_status st = for_each_hash(s, true, err);
-    if (st >= 0)
-        st = fill_parts(s, NULL, NULL, err);
-    if (st < 0)
-        return st;
+    mldf_status status = for_each_hash(s, true, err);
+    if (status >= 0)
+        status = fill_parts(s, NULL, NULL, err);
+    if (status < 0)
+        return status;
     s->wrapped = s->carried;
     s->wrapped_count = s->carried_count;
     s->carried = NULL;
     s->carried_count = s->carried_capacity = 0;
-    st = fill_parts(s, emit, user, err);
-    if (st >= 0 && s->carried_count != s->wrapped_count)
-        st = mldfi_fail(err, MLDF_E_KEY, "the keys' hashes are too uneven for a table");
-    return st;
+    status = fill_parts(s, emit, user, err);
+    if (status >= 0 && s->carried_count != s->wrapped_count)
+        status = mldfi_fail(err, MLDF_E_KEY, "the keys' hashes are too uneven for a table");
+    return status;
 }
 
 mldf_status mldfi_key_slots(struct table_builder *tables, uint64_t slots_at_once, mldfi_emit_fn emit, void *user,
@@ -167,13 +167,13 @@ mldf_status mldfi_key_slots(struct table_builder *tables, uint64_t slots_at_once
     s.part_count = all / s.part_slots;
     s.slot = mldfi_alloc_zero((size_t)s.part_slots, 8, err);
     s.hash = mldfi_alloc_zero((size_t)s.part_slots, 8, err);
-    mldf_status st = s.slot && s.hash ? MLDF_OK : MLDF_E_MEMORY;
-    if (st >= 0 && s.part_count > 1) {
-        st = build_parts(&s, emit, user, err);
-    } else if (st >= 0) {
-        st = for_each_hash(&s, false, err);
-        if (st >= 0)
-            st = emit(user, s.slot, (size_t)all * 8, err);
+    mldf_status status = s.slot && s.hash ? MLDF_OK : MLDF_E_MEMORY;
+    if (status >= 0 && s.part_count > 1) {
+        status = build_parts(&s, emit, user, err);
+    } else if (status >= 0) {
+        status = for_each_hash(&s, false, err);
+        if (status >= 0)
+            status = emit(user, s.slot, (size_t)all * 8, err);
     }
     if (s.parts)
         mldfi_spill_remove(&tables->spill, s.parts, (size_t)s.part_count);
@@ -182,5 +182,5 @@ mldf_status mldfi_key_slots(struct table_builder *tables, uint64_t slots_at_once
     free(s.hash);
     free(s.carried);
     free(s.wrapped);
-    return st;
+    return status;
 }

@@ -16,9 +16,9 @@ static mldf_status map_covers(const mldf_reader *reader, bool *out, mldf_error *
     *out = reader->page_map != NULL;
     if (!*out || entries == 0)
         return MLDF_OK;
-    mldf_status st = mldfi_reader_allocation(reader, entries - 1, &ptr, &bytes, err);
-    if (st < 0 || ptr < reader->header.data_ptr || !mldfi_range_inside(ptr, bytes, reader->end))
-        return st; /* an entry that verify calls corrupt says nothing */
+    mldf_status status = mldfi_reader_allocation(reader, entries - 1, &ptr, &bytes, err);
+    if (status < 0 || ptr < reader->header.data_ptr || !mldfi_range_inside(ptr, bytes, reader->end))
+        return status; /* an entry that verify calls corrupt says nothing */
     uint64_t pages = reader->page_map->size / 8, last = ptr + bytes - reader->header.data_ptr;
     *out = last / reader->header.page_size + (last % reader->header.page_size != 0) <= pages;
     return MLDF_OK;
@@ -40,13 +40,13 @@ static void note_payload(struct page_window *w, const struct header *header, uin
 
 static mldf_status note_rows(struct page_window *w, const mldf_reader *reader, mldf_error *err) {
     mldf_buffer scratch = MLDF_BUFFER_INIT;
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     memset(w->lowest, 0xff, (size_t)(8 * w->count));
-    for (uint64_t i = 0; i < reader->header.num_samples && st >= 0; i++) {
+    for (uint64_t i = 0; i < reader->header.num_samples && status >= 0; i++) {
         const uint8_t *row;
         scratch.size = 0;
-        st = mldfi_reader_row(reader, i, &scratch, &row, err);
-        for (size_t f = 0; f < reader->schema->field_count && st >= 0; f++) {
+        status = mldfi_reader_row(reader, i, &scratch, &row, err);
+        for (size_t f = 0; f < reader->schema->field_count && status >= 0; f++) {
             const struct schema_field *field = &reader->schema->fields[f];
             uint64_t ptr, bytes;
             if (!mldfi_field_has_payload(field))
@@ -57,17 +57,17 @@ static mldf_status note_rows(struct page_window *w, const mldf_reader *reader, m
         }
     }
     mldf_buffer_free(&scratch);
-    return st;
+    return status;
 }
 
 static mldf_status give_window(const struct page_window *w, mldfi_take_fn take, void *user, mldf_error *err) {
-    mldf_status st = MLDF_OK;
-    for (uint64_t page = 0; page < w->count && st >= 0; page++) {
+    mldf_status status = MLDF_OK;
+    for (uint64_t page = 0; page < w->count && status >= 0; page++) {
         uint8_t word[8];
         mldfi_store_u64(word, w->lowest[page]);
-        st = take(user, word, sizeof word, err);
+        status = take(user, word, sizeof word, err);
     }
-    return st;
+    return status;
 }
 
 static mldf_status make_map(const mldf_reader *reader, mldfi_take_fn take, void *user, mldf_error *err) {
@@ -75,25 +75,25 @@ static mldf_status make_map(const mldf_reader *reader, mldfi_take_fn take, void 
     uint64_t pages = data / reader->header.page_size + (data % reader->header.page_size != 0);
     struct page_window w = {.count = pages < PAGES_AT_ONCE ? pages : PAGES_AT_ONCE};
     w.lowest = mldfi_alloc((size_t)(8 * w.count), err);
-    mldf_status st = w.lowest ? MLDF_OK : MLDF_E_MEMORY;
-    for (; w.first < pages && st >= 0; w.first += w.count) {
+    mldf_status status = w.lowest ? MLDF_OK : MLDF_E_MEMORY;
+    for (; w.first < pages && status >= 0; w.first += w.count) {
         if (w.count > pages - w.first)
             w.count = pages - w.first;
-        st = note_rows(&w, reader, err);
-        if (st >= 0)
-            st = give_window(&w, take, user, err);
+        status = note_rows(&w, reader, err);
+        if (status >= 0)
+            status = give_window(&w, take, user, err);
     }
     free(w.lowest);
-    return st;
+    return status;
 }
 
 mldf_status mldfi_replay_page_map(const mldf_reader *reader, mldfi_take_fn take, void *user, mldf_error *err) {
     bool covers;
     if (reader->schema->payload_count == 0)
         return MLDF_OK;
-    mldf_status st = map_covers(reader, &covers, err);
-    if (st < 0)
-        return st;
+    mldf_status status = map_covers(reader, &covers, err);
+    if (status < 0)
+        return status;
     return covers ? mldfi_replay_section(reader, reader->page_map, SECTION_STEP, take, user, err)
                   : make_map(reader, take, user, err);
 }

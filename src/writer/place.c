@@ -44,19 +44,19 @@ static mldf_status prelude_keep(struct worker *worker, struct job *job, size_t s
         if (!payload || payload->file_bytes == 0)
             continue;
         const uint8_t *data;
-        mldf_status st = mldfi_emit_prepare(worker, job, payload, writer->tables.samples, (uint16_t)f, &data, err);
-        if (st >= 0)
-            st = mldfi_array_reserve(&prelude->entries, &prelude->capacity, prelude->count + 1,
-                                     sizeof *prelude->entries, err);
-        if (st < 0)
-            return st;
+        mldf_status status = mldfi_emit_prepare(worker, job, payload, writer->tables.samples, (uint16_t)f, &data, err);
+        if (status >= 0)
+            status = mldfi_array_reserve(&prelude->entries, &prelude->capacity, prelude->count + 1,
+                                         sizeof *prelude->entries, err);
+        if (status < 0)
+            return status;
         prelude->entries[prelude->count++] =
             (struct prelude_entry){writer->tables.samples, worker->placements[taken++], 0};
         size_t at = (size_t)(payload->ptr - writer->data_ptr), had = prelude->bytes.size;
         /* Room for all at once: growing would copy, and touch new memory each time. What is not used is never touched. */
-        if ((st = mldf_buffer_reserve(&prelude->bytes, FORMAT_AUTO_HOLD, err)) < 0 ||
-            (st = mldfi_buffer_resize(&prelude->bytes, at + (size_t)payload->file_bytes, err)) < 0)
-            return st;
+        if ((status = mldf_buffer_reserve(&prelude->bytes, FORMAT_AUTO_HOLD, err)) < 0 ||
+            (status = mldfi_buffer_resize(&prelude->bytes, at + (size_t)payload->file_bytes, err)) < 0)
+            return status;
         memset(prelude->bytes.data + had, 0, at - had);
         memcpy(prelude->bytes.data + at, data, (size_t)payload->file_bytes);
     }
@@ -78,10 +78,10 @@ static mldf_status prelude_record(mldf_writer *writer, mldf_error *err) {
     struct prelude *prelude = &writer->prelude;
     for (size_t i = 0; i < prelude->count; i++) {
         const struct prelude_entry *e = &prelude->entries[i];
-        mldf_status st = mldfi_tables_add_allocation(&writer->tables, prelude->moved ? e->moved_ptr : e->at.ptr,
-                                                     e->at.bytes, e->sample, err);
-        if (st < 0)
-            return st;
+        mldf_status status = mldfi_tables_add_allocation(&writer->tables, prelude->moved ? e->moved_ptr : e->at.ptr,
+                                                         e->at.bytes, e->sample, err);
+        if (status < 0)
+            return status;
     }
     return MLDF_OK;
 }
@@ -96,10 +96,10 @@ static mldf_status prelude_to_large(struct worker *worker, mldf_error *err) {
     prelude->moved = true;
     prelude->samples = writer->tables.samples;
     /* The small layout must not show where the large one has holes. */
-    mldf_status st = prelude->written ? mldfi_file_truncate(&writer->file, 0, err) : MLDF_OK;
-    if (st >= 0)
-        st = mldfi_write_front(writer, err);
-    for (size_t i = 0; i < prelude->count && st >= 0;) {
+    mldf_status status = prelude->written ? mldfi_file_truncate(&writer->file, 0, err) : MLDF_OK;
+    if (status >= 0)
+        status = mldfi_write_front(writer, err);
+    for (size_t i = 0; i < prelude->count && status >= 0;) {
         size_t count = 0;
         while (i + count < prelude->count && prelude->entries[i + count].sample == prelude->entries[i].sample) {
             worker->placements[count] = prelude->entries[i + count].at;
@@ -107,17 +107,17 @@ static mldf_status prelude_to_large(struct worker *worker, mldf_error *err) {
         }
         if (!mldfi_place_sample(worker->placements, count, writer->page_size, &writer->cursor))
             return too_large(err);
-        for (size_t k = 0; k < count && st >= 0; k++, i++) {
+        for (size_t k = 0; k < count && status >= 0; k++, i++) {
             struct prelude_entry *e = &prelude->entries[i];
             e->moved_ptr = worker->placements[k].ptr;
-            st = mldfi_run_add(worker, e->moved_ptr, prelude->bytes.data + (e->at.ptr - small_data_ptr), e->at.bytes,
-                               err);
+            status = mldfi_run_add(worker, e->moved_ptr, prelude->bytes.data + (e->at.ptr - small_data_ptr),
+                                   e->at.bytes, err);
         }
     }
-    if (st >= 0)
-        st = mldfi_run_flush(worker, err);
+    if (status >= 0)
+        status = mldfi_run_flush(worker, err);
     mldf_buffer_free(&prelude->bytes);
-    return st < 0 ? st : prelude_record(writer, err);
+    return status < 0 ? status : prelude_record(writer, err);
 }
 
 mldf_status mldfi_place_end(struct worker *worker, mldf_error *err) {
@@ -126,11 +126,11 @@ mldf_status mldfi_place_end(struct worker *worker, mldf_error *err) {
     if (!prelude->active)
         return MLDF_OK;
     prelude->active = false;
-    mldf_status st = mldfi_write_front(writer, err);
-    if (st >= 0)
-        st = prelude_write(writer, 0, err);
+    mldf_status status = mldfi_write_front(writer, err);
+    if (status >= 0)
+        status = prelude_write(writer, 0, err);
     mldf_buffer_free(&prelude->bytes);
-    return st < 0 ? st : prelude_record(writer, err);
+    return status < 0 ? status : prelude_record(writer, err);
 }
 
 /* ---- One sample ------------------------------------------------------------------------------------------------------- */
@@ -184,9 +184,9 @@ static mldf_status place_payloads(struct worker *worker, struct job *job, size_t
         return too_large(err);
     if (writer->prelude.active &&
         mldfi_wants_large_pages(cursor - writer->data_ptr, writer->prelude.count + (uint64_t)count)) {
-        mldf_status st = prelude_to_large(worker, err);
-        if (st < 0)
-            return st;
+        mldf_status status = prelude_to_large(worker, err);
+        if (status < 0)
+            return status;
         job->emit_from = s;
         job->first_sample = writer->tables.samples;
         cursor = writer->cursor;
@@ -201,10 +201,10 @@ static mldf_status place_payloads(struct worker *worker, struct job *job, size_t
         return prelude_keep(worker, job, s, count, err);
     }
     for (size_t i = 0; i < count; i++) {
-        mldf_status st = mldfi_tables_add_allocation(&writer->tables, worker->placements[i].ptr,
-                                                     worker->placements[i].bytes, writer->tables.samples, err);
-        if (st < 0)
-            return st;
+        mldf_status status = mldfi_tables_add_allocation(&writer->tables, worker->placements[i].ptr,
+                                                         worker->placements[i].bytes, writer->tables.samples, err);
+        if (status < 0)
+            return status;
     }
     return MLDF_OK;
 }
@@ -255,26 +255,26 @@ static mldf_status drop_bad(mldf_writer *writer, struct job *job, mldf_error *er
 mldf_status mldfi_place_job(struct worker *worker, struct job *job, mldf_error *err) {
     mldf_writer *writer = worker->writer;
     const mldf_schema *schema = writer->schema;
-    mldf_status st = mldfi_keyset_check(&writer->seen, &writer->tables, job, writer->options.skip_bad_samples, err);
-    if (st >= 0)
-        st = drop_bad(writer, job, err);
-    if (st < 0)
-        return st;
+    mldf_status status = mldfi_keyset_check(&writer->seen, &writer->tables, job, writer->options.skip_bad_samples, err);
+    if (status >= 0)
+        status = drop_bad(writer, job, err);
+    if (status < 0)
+        return status;
     size_t key_at = 0;
     job->first_sample = writer->tables.samples;
     for (size_t s = 0; s < job->samples; s++) {
-        if (schema->payload_count && (st = place_payloads(worker, job, s, err)) < 0)
-            return st;
+        if (schema->payload_count && (status = place_payloads(worker, job, s, err)) < 0)
+            return status;
         const char *key = job->key_bytes[s] ? (const char *)job->keys.data + key_at : NULL;
-        st = mldfi_tables_add_sample(&writer->tables, job->rows.data + s * schema->row_bytes,
-                                     job->valid + s * schema->nullable_count, worker->notes, key, job->key_bytes[s],
-                                     err);
-        if (st < 0)
-            return st;
+        status = mldfi_tables_add_sample(&writer->tables, job->rows.data + s * schema->row_bytes,
+                                         job->valid + s * schema->nullable_count, worker->notes, key, job->key_bytes[s],
+                                         err);
+        if (status < 0)
+            return status;
         key_at += job->key_bytes[s];
     }
-    if (writer->prelude.active && writer->stream_fd < 0 && (st = prelude_write(writer, RUN_BYTES, err)) < 0)
-        return st;
+    if (writer->prelude.active && writer->stream_fd < 0 && (status = prelude_write(writer, RUN_BYTES, err)) < 0)
+        return status;
     job->end = writer->prelude.active ? 0 : writer->cursor;
     return mldfi_tables_add_rows(&writer->tables, job->rows.data, job->samples, err);
 }

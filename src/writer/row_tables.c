@@ -22,9 +22,9 @@ static struct spill_stream *stream_at(struct table_builder *tables, size_t i) {
 mldf_status mldfi_tables_init(struct table_builder *tables, const mldf_schema *schema, const char *target,
                               mldf_error *err) {
     *tables = (struct table_builder){.schema = schema};
-    mldf_status st = mldfi_spill_init(&tables->spill, target, err);
-    if (st < 0)
-        return st;
+    mldf_status status = mldfi_spill_init(&tables->spill, target, err);
+    if (status < 0)
+        return status;
     for (size_t i = 0; i < STREAMS; i++)
         mldfi_stream_init(stream_at(tables, i), &tables->spill);
     size_t nullable = schema->nullable_count;
@@ -82,25 +82,25 @@ static mldf_status add_key(struct table_builder *tables, const char *key, size_t
     if (memchr(key, 0, key_bytes) || mldfi_utf8_valid_prefix(key, key_bytes) != key_bytes)
         return mldfi_fail(err, MLDF_E_KEY, "the key is not UTF-8 text without NUL");
     uint8_t word[8];
-    mldf_status st = mldfi_stream_push(&tables->key_bytes, key, key_bytes, err);
-    if (st < 0)
-        return st;
+    mldf_status status = mldfi_stream_push(&tables->key_bytes, key, key_bytes, err);
+    if (status < 0)
+        return status;
     mldfi_store_u64(word, mldfi_stream_bytes(&tables->key_bytes));
-    if ((st = mldfi_stream_push(&tables->key_ends, word, sizeof word, err)) < 0)
-        return st;
+    if ((status = mldfi_stream_push(&tables->key_ends, word, sizeof word, err)) < 0)
+        return status;
     mldfi_store_u64(word, mldfi_key_hash(key, key_bytes));
     return mldfi_stream_push(&tables->key_hashes, word, sizeof word, err);
 }
 
 mldf_status mldfi_key_read(const struct table_builder *tables, uint64_t index, mldf_buffer *out, mldf_error *err) {
     uint8_t ends[16] = {0};
-    mldf_status st = index == 0 ? mldfi_stream_read(&tables->key_ends, 0, ends + 8, 8, err)
-                                : mldfi_stream_read(&tables->key_ends, 8 * (index - 1), ends, 16, err);
-    if (st < 0)
-        return st;
+    mldf_status status = index == 0 ? mldfi_stream_read(&tables->key_ends, 0, ends + 8, 8, err)
+                                    : mldfi_stream_read(&tables->key_ends, 8 * (index - 1), ends, 16, err);
+    if (status < 0)
+        return status;
     uint64_t begin = mldfi_load_u64(ends), end = mldfi_load_u64(ends + 8);
-    st = mldfi_buffer_resize(out, (size_t)(end - begin), err);
-    return st < 0 ? st : mldfi_stream_read(&tables->key_bytes, begin, out->data, out->size, err);
+    status = mldfi_buffer_resize(out, (size_t)(end - begin), err);
+    return status < 0 ? status : mldfi_stream_read(&tables->key_bytes, begin, out->data, out->size, err);
 }
 
 static mldf_status add_validity(struct table_builder *tables, const uint8_t *valid, mldf_error *err) {
@@ -109,9 +109,9 @@ static mldf_status add_validity(struct table_builder *tables, const uint8_t *val
         tables->validity_byte[i] = (uint8_t)(tables->validity_byte[i] | (valid[i] != 0) << bit);
         if (bit != 7)
             continue;
-        mldf_status st = mldfi_stream_push(&tables->validity[i], &tables->validity_byte[i], 1, err);
-        if (st < 0)
-            return st;
+        mldf_status status = mldfi_stream_push(&tables->validity[i], &tables->validity_byte[i], 1, err);
+        if (status < 0)
+            return status;
         tables->validity_byte[i] = 0;
     }
     return MLDF_OK;
@@ -148,12 +148,12 @@ static void add_stats(struct table_builder *tables, const uint8_t *row, const ui
 mldf_status mldfi_tables_add_sample(struct table_builder *tables, const uint8_t *row, const uint8_t *valid,
                                     const struct value_note *notes, const char *key, size_t key_bytes,
                                     mldf_error *err) {
-    mldf_status st = add_key(tables, key, key_bytes, err);
-    if (st >= 0 && tables->schema->nullable_count)
-        st = add_validity(tables, valid, err);
-    if (st < 0) {
+    mldf_status status = add_key(tables, key, key_bytes, err);
+    if (status >= 0 && tables->schema->nullable_count)
+        status = add_validity(tables, valid, err);
+    if (status < 0) {
         mldfi_error_place(err, tables->samples, NULL);
-        return st;
+        return status;
     }
     add_stats(tables, row, valid, notes);
     tables->samples++;
@@ -162,12 +162,12 @@ mldf_status mldfi_tables_add_sample(struct table_builder *tables, const uint8_t 
 
 mldf_status mldfi_tables_fill_pages(struct table_builder *tables, uint64_t page, mldf_error *err) {
     const uint64_t none = UINT64_MAX;
-    mldf_status st = MLDF_OK;
-    while (tables->pages < page && st >= 0) {
-        st = mldfi_stream_push(&tables->page_map, &none, sizeof none, err);
+    mldf_status status = MLDF_OK;
+    while (tables->pages < page && status >= 0) {
+        status = mldfi_stream_push(&tables->page_map, &none, sizeof none, err);
         tables->pages++;
     }
-    return st;
+    return status;
 }
 
 mldf_status mldfi_tables_add_allocation(struct table_builder *tables, uint64_t ptr, uint64_t bytes, uint64_t sample,
@@ -175,35 +175,35 @@ mldf_status mldfi_tables_add_allocation(struct table_builder *tables, uint64_t p
     uint8_t entry[FORMAT_ALLOCATION_BYTES];
     mldfi_store_u64(entry, ptr);
     mldfi_store_u64(entry + 8, bytes);
-    mldf_status st = mldfi_stream_push(&tables->allocations, entry, sizeof entry, err);
-    if (st < 0)
-        return st;
+    mldf_status status = mldfi_stream_push(&tables->allocations, entry, sizeof entry, err);
+    if (status < 0)
+        return status;
     uint64_t last = (ptr + bytes - 1 - tables->data_ptr) / tables->page_size;
     if (last < tables->pages)
         return MLDF_OK;
     uint64_t first = (ptr - tables->data_ptr) / tables->page_size;
-    if ((st = mldfi_tables_fill_pages(tables, first, err)) < 0)
-        return st;
+    if ((status = mldfi_tables_fill_pages(tables, first, err)) < 0)
+        return status;
     uint8_t word[8];
     mldfi_store_u64(word, sample);
-    while (tables->pages <= last && st >= 0) {
-        st = mldfi_stream_push(&tables->page_map, word, sizeof word, err);
+    while (tables->pages <= last && status >= 0) {
+        status = mldfi_stream_push(&tables->page_map, word, sizeof word, err);
         tables->pages++;
     }
-    return st;
+    return status;
 }
 
 mldf_status mldfi_tables_end(struct table_builder *tables, mldf_error *err) {
     static const uint8_t zeros[8] = {0};
     for (size_t i = 0; i < tables->schema->nullable_count; i++) {
-        mldf_status st = MLDF_OK;
+        mldf_status status = MLDF_OK;
         if (tables->samples & 7)
-            st = mldfi_stream_push(&tables->validity[i], &tables->validity_byte[i], 1, err);
+            status = mldfi_stream_push(&tables->validity[i], &tables->validity_byte[i], 1, err);
         size_t over = mldfi_stream_bytes(&tables->validity[i]) & 7;
-        if (st >= 0 && over)
-            st = mldfi_stream_push(&tables->validity[i], zeros, 8 - over, err);
-        if (st < 0)
-            return st;
+        if (status >= 0 && over)
+            status = mldfi_stream_push(&tables->validity[i], zeros, 8 - over, err);
+        if (status < 0)
+            return status;
     }
     for (size_t f = 0; f < tables->schema->field_count; f++)
         mldfi_stats_end(&tables->stats[f]);

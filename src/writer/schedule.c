@@ -29,10 +29,10 @@ static void fail_locked(mldf_writer *writer, const mldf_error *err) {
 static mldf_status add_checks_locked(mldf_writer *writer, const struct job *job, mldf_error *err) {
     size_t words = job->samples * writer->schema->payload_count;
     uint8_t *where;
-    mldf_status st = mldfi_buffer_extend(&writer->pending_checks, words * 4, &where, err);
-    for (size_t i = 0; i < words && st >= 0; i++)
+    mldf_status status = mldfi_buffer_extend(&writer->pending_checks, words * 4, &where, err);
+    for (size_t i = 0; i < words && status >= 0; i++)
         mldfi_store_u32(where + 4 * i, job->payloads[i].crc);
-    return st;
+    return status;
 }
 
 /* In place's turn, without the lock. */
@@ -41,22 +41,22 @@ static mldf_status take_checks(mldf_writer *writer, mldf_error *err) {
     mldf_buffer taken = writer->pending_checks;
     writer->pending_checks = writer->taken_checks;
     pthread_mutex_unlock(&writer->lock);
-    mldf_status st = mldfi_stream_push(&writer->tables.checks, taken.data, taken.size, err);
+    mldf_status status = mldfi_stream_push(&writer->tables.checks, taken.data, taken.size, err);
     taken.size = 0;
     writer->taken_checks = taken;
-    return st;
+    return status;
 }
 
 static mldf_status retire_job(struct worker *worker, struct job *job, mldf_error *err) {
     mldf_writer *writer = worker->writer;
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     if (writer->stream_fd >= 0)
-        st = mldfi_emit_job(worker, job, err);
-    if (st >= 0 && writer->stream_fd < 0 && job->end > writer->writeback_from + WRITEBACK_BYTES) {
+        status = mldfi_emit_job(worker, job, err);
+    if (status >= 0 && writer->stream_fd < 0 && job->end > writer->writeback_from + WRITEBACK_BYTES) {
         mldfi_file_start_writeback(&writer->file, writer->writeback_from, job->end - writer->writeback_from);
         writer->writeback_from = job->end;
     }
-    return st;
+    return status;
 }
 
 static void unlink_locked(mldf_writer *writer, struct job *job) {
@@ -69,13 +69,13 @@ static void unlink_locked(mldf_writer *writer, struct job *job) {
 
 /* With the lock held: the skipped samples wait for the caller's thread; the job is free again. */
 static mldf_status recycle_locked(mldf_writer *writer, struct job *job, mldf_error *err) {
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     if (!writer->options.no_checksums && writer->schema->payload_count)
-        st = add_checks_locked(writer, job, err);
-    if (st >= 0 && job->bad_count)
-        st = mldfi_array_reserve(&writer->skipped, &writer->skipped_capacity, writer->skipped_count + job->bad_count,
-                                 sizeof *writer->skipped, err);
-    if (st >= 0 && job->bad_count) {
+        status = add_checks_locked(writer, job, err);
+    if (status >= 0 && job->bad_count)
+        status = mldfi_array_reserve(&writer->skipped, &writer->skipped_capacity,
+                                     writer->skipped_count + job->bad_count, sizeof *writer->skipped, err);
+    if (status >= 0 && job->bad_count) {
         memcpy(writer->skipped + writer->skipped_count, job->bad, job->bad_count * sizeof *job->bad);
         writer->skipped_count += job->bad_count;
     }
@@ -83,7 +83,7 @@ static mldf_status recycle_locked(mldf_writer *writer, struct job *job, mldf_err
     writer->samples_done += job->samples;
     writer->bytes_written = job->end;
     unlink_locked(writer, job);
-    return st;
+    return status;
 }
 
 /* ---- One step, with the lock held on entry and exit --------------------------------------------------------------------- */
@@ -96,17 +96,17 @@ static bool step_retire(struct worker *worker) {
     writer->retiring = true;
     pthread_mutex_unlock(&writer->lock);
     mldf_error err;
-    mldf_status st = retire_job(worker, job, &err);
+    mldf_status status = retire_job(worker, job, &err);
     pthread_mutex_lock(&writer->lock);
     writer->retiring = false;
     writer->retire_next = job->next;
     if (writer->tail == job)
         writer->tail = NULL;
-    if (st >= 0)
-        st = recycle_locked(writer, job, &err);
+    if (status >= 0)
+        status = recycle_locked(writer, job, &err);
     else
         unlink_locked(writer, job);
-    if (st < 0)
+    if (status < 0)
         fail_locked(writer, &err);
     return true;
 }
@@ -118,14 +118,14 @@ static bool step_emit(struct worker *worker) {
         return false;
     writer->emit_next = job->next;
     mldf_error err;
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     if (writer->stream_fd < 0) {
         pthread_mutex_unlock(&writer->lock);
-        st = mldfi_emit_job(worker, job, &err);
+        status = mldfi_emit_job(worker, job, &err);
         pthread_mutex_lock(&writer->lock);
     }
     job->state = JOB_WRITTEN;
-    if (st < 0)
+    if (status < 0)
         fail_locked(writer, &err);
     pthread_cond_signal(&writer->work);
     return true;
@@ -139,14 +139,14 @@ static bool step_place(struct worker *worker) {
     writer->placing = true;
     pthread_mutex_unlock(&writer->lock);
     mldf_error err;
-    mldf_status st = take_checks(writer, &err);
-    if (st >= 0)
-        st = mldfi_place_job(worker, job, &err);
+    mldf_status status = take_checks(writer, &err);
+    if (status >= 0)
+        status = mldfi_place_job(worker, job, &err);
     pthread_mutex_lock(&writer->lock);
     writer->placing = false;
     writer->place_next = job->next;
     job->state = JOB_PLACED;
-    if (st < 0)
+    if (status < 0)
         fail_locked(writer, &err);
     pthread_cond_signal(&writer->work);
     return true;
@@ -160,10 +160,10 @@ static bool step_encode(struct worker *worker) {
     writer->encode_next = job->next;
     pthread_mutex_unlock(&writer->lock);
     mldf_error err;
-    mldf_status st = mldfi_job_encode(worker, job, &err);
+    mldf_status status = mldfi_job_encode(worker, job, &err);
     pthread_mutex_lock(&writer->lock);
     job->state = JOB_ENCODED;
-    if (st < 0)
+    if (status < 0)
         fail_locked(writer, &err);
     pthread_cond_signal(&writer->work);
     return true;
@@ -219,14 +219,14 @@ mldf_status mldfi_schedule_start(mldf_writer *writer, mldf_error *err) {
         worker->kit.max_bytes = writer->context ? writer->context->max_decoded : 0;
         worker->placements = mldfi_alloc_zero(payloads + 1, sizeof *worker->placements, err);
         worker->notes = mldfi_alloc_zero(payloads + 1, sizeof *worker->notes, err);
-        mldf_status st = worker->placements && worker->notes ? MLDF_OK : MLDF_E_MEMORY;
-        if (st >= 0 && i > 0)
-            st = mldfi_thread_start(&worker->thread, worker_main, worker, err);
-        if (st < 0) {
+        mldf_status status = worker->placements && worker->notes ? MLDF_OK : MLDF_E_MEMORY;
+        if (status >= 0 && i > 0)
+            status = mldfi_thread_start(&worker->thread, worker_main, worker, err);
+        if (status < 0) {
             free(worker->placements);
             free(worker->notes);
             writer->thread_count = i - 1;
-            return st;
+            return status;
         }
         writer->thread_count = i;
     }
@@ -278,14 +278,14 @@ mldf_status mldfi_check(mldf_writer *writer, mldf_error *err) {
         mldfi_fail(&cancelled, MLDF_E_CANCELLED, "cancelled");
         fail_locked(writer, &cancelled);
     }
-    mldf_status st = writer->failed ? writer->failure.status : MLDF_OK;
-    if (st < 0 && err)
+    mldf_status status = writer->failed ? writer->failure.status : MLDF_OK;
+    if (status < 0 && err)
         *err = writer->failure;
     bool skipped = writer->skipped_count > 0;
     pthread_mutex_unlock(&writer->lock);
     if (skipped)
         tell_skipped(writer);
-    return st;
+    return status;
 }
 
 mldf_status mldfi_tick(mldf_writer *writer, const char *phase, uint64_t done, uint64_t total, mldf_error *err) {
@@ -313,19 +313,19 @@ static mldf_status wait_locked(mldf_writer *writer, mldf_error *err) {
     }
     uint64_t bytes = writer->bytes_written;
     pthread_mutex_unlock(&writer->lock);
-    mldf_status st = mldfi_tick(writer, "write", bytes, MLDF_NONE, err);
-    if (st >= 0)
-        st = mldfi_check(writer, err);
+    mldf_status status = mldfi_tick(writer, "write", bytes, MLDF_NONE, err);
+    if (status >= 0)
+        status = mldfi_check(writer, err);
     pthread_mutex_lock(&writer->lock);
-    return st;
+    return status;
 }
 
 static mldf_status enqueue(mldf_writer *writer, struct job *job, mldf_error *err) {
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     pthread_mutex_lock(&writer->lock);
-    while (writer->in_flight >= writer->max_in_flight && st >= 0)
-        st = wait_locked(writer, err);
-    if (st >= 0) {
+    while (writer->in_flight >= writer->max_in_flight && status >= 0)
+        status = wait_locked(writer, err);
+    if (status >= 0) {
         job->state = JOB_QUEUED;
         job->next = NULL;
         if (writer->tail)
@@ -340,9 +340,9 @@ static mldf_status enqueue(mldf_writer *writer, struct job *job, mldf_error *err
         pthread_cond_signal(&writer->work);
     }
     pthread_mutex_unlock(&writer->lock);
-    if (st < 0)
+    if (status < 0)
         mldfi_job_free(job);
-    return st;
+    return status;
 }
 
 /* ---- The dictionary: the first 64 MiB wait for it ------------------------------------------------------------------------- */
@@ -350,10 +350,10 @@ static mldf_status enqueue(mldf_writer *writer, struct job *job, mldf_error *err
 /* The values of the compressed fields, sample by sample, until there are enough. */
 static mldf_status gather_training(mldf_writer *writer, mldf_buffer *text, mldf_buffer *sizes, mldf_error *err) {
     const mldf_schema *schema = writer->schema;
-    mldf_status st = MLDF_OK;
-    for (struct job *job = writer->held; job && st >= 0; job = job->next)
-        for (size_t i = 0; i < job->samples * schema->field_count && text->size < DICTIONARY_SAMPLE_BYTES && st >= 0;
-             i++) {
+    mldf_status status = MLDF_OK;
+    for (struct job *job = writer->held; job && status >= 0; job = job->next)
+        for (size_t i = 0;
+             i < job->samples * schema->field_count && text->size < DICTIONARY_SAMPLE_BYTES && status >= 0; i++) {
             const struct schema_field *field = &schema->fields[i % schema->field_count];
             if (!(field->info.flags & MLDF_FIELD_COMPRESSED))
                 continue;
@@ -364,43 +364,43 @@ static mldf_status gather_training(mldf_writer *writer, mldf_buffer *text, mldf_
                 continue;
             if (bytes > DICTIONARY_SAMPLE_BYTES - text->size)
                 bytes = DICTIONARY_SAMPLE_BYTES - text->size;
-            st = mldf_buffer_append(text, job->arena.data + p->offset, bytes, err);
-            if (st >= 0)
-                st = mldf_buffer_append(sizes, &bytes, sizeof bytes, err);
+            status = mldf_buffer_append(text, job->arena.data + p->offset, bytes, err);
+            if (status >= 0)
+                status = mldf_buffer_append(sizes, &bytes, sizeof bytes, err);
         }
-    return st;
+    return status;
 }
 
 static mldf_status train_dictionary(mldf_writer *writer, mldf_error *err) {
     mldf_buffer text = MLDF_BUFFER_INIT, sizes = MLDF_BUFFER_INIT;
-    mldf_status st = gather_training(writer, &text, &sizes, err);
-    if (st >= 0)
-        st = mldfi_zstd_train(text.data, (const size_t *)(const void *)sizes.data, sizes.size / sizeof(size_t),
-                              &writer->dictionary_bytes, err);
+    mldf_status status = gather_training(writer, &text, &sizes, err);
+    if (status >= 0)
+        status = mldfi_zstd_train(text.data, (const size_t *)(const void *)sizes.data, sizes.size / sizeof(size_t),
+                                  &writer->dictionary_bytes, err);
     size_t values = sizes.size / sizeof(size_t), bytes = text.size;
     mldf_buffer_free(&text);
     mldf_buffer_free(&sizes);
-    if (st == MLDF_END) {
+    if (status == MLDF_END) {
         writer->dictionary_bytes.size = 0;
         mldfi_warn(writer->context,
                    "%zu values of %zu bytes in all are too few to train a zstd dictionary: the file has none", values,
                    bytes);
         return MLDF_OK;
     }
-    return st < 0 ? st
-                  : mldfi_zstd_dictionary_new(&writer->dictionary, writer->dictionary_bytes.data,
-                                              writer->dictionary_bytes.size, err);
+    return status < 0 ? status
+                      : mldfi_zstd_dictionary_new(&writer->dictionary, writer->dictionary_bytes.data,
+                                                  writer->dictionary_bytes.size, err);
 }
 
 static mldf_status release_held(mldf_writer *writer, mldf_error *err) {
     writer->dictionary_pending = false;
-    mldf_status st = train_dictionary(writer, err);
-    while (writer->held && st >= 0) {
+    mldf_status status = train_dictionary(writer, err);
+    while (writer->held && status >= 0) {
         struct job *job = writer->held;
         writer->held = job->next;
-        st = enqueue(writer, job, err);
+        status = enqueue(writer, job, err);
     }
-    return st;
+    return status;
 }
 
 static mldf_status hold(mldf_writer *writer, struct job *job, mldf_error *err) {
@@ -421,23 +421,23 @@ mldf_status mldfi_submit(mldf_writer *writer, mldf_error *err) {
     writer->filling = NULL;
     if (!job)
         return MLDF_OK;
-    mldf_status st = mldfi_check(writer, err);
-    if (st < 0 || job->samples == 0) {
+    mldf_status status = mldfi_check(writer, err);
+    if (status < 0 || job->samples == 0) {
         mldfi_job_free(job);
-        return st;
+        return status;
     }
     return writer->dictionary_pending ? hold(writer, job, err) : enqueue(writer, job, err);
 }
 
 mldf_status mldfi_drain(mldf_writer *writer, mldf_error *err) {
-    mldf_status st = mldfi_submit(writer, err);
-    if (st >= 0 && writer->dictionary_pending)
-        st = release_held(writer, err);
+    mldf_status status = mldfi_submit(writer, err);
+    if (status >= 0 && writer->dictionary_pending)
+        status = release_held(writer, err);
     pthread_mutex_lock(&writer->lock);
-    while (writer->in_flight > 0 && st >= 0)
-        st = wait_locked(writer, err);
+    while (writer->in_flight > 0 && status >= 0)
+        status = wait_locked(writer, err);
     pthread_mutex_unlock(&writer->lock);
-    if (st >= 0)
-        st = mldfi_check(writer, err);
-    return st < 0 ? st : take_checks(writer, err);
+    if (status >= 0)
+        status = mldfi_check(writer, err);
+    return status < 0 ? status : take_checks(writer, err);
 }

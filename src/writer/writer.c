@@ -53,57 +53,57 @@ static mldf_status new_writer(const mldf_writer_options *options, mldf_writer **
 mldf_status mldfi_writer_set_card(mldf_writer *writer, const char *card, size_t card_bytes, mldf_error *err) {
     mldf_buffer text = MLDF_BUFFER_INIT;
     struct json json = {0};
-    mldf_status st = mldfi_json_parse(&json, card, card_bytes, err);
-    if (st >= 0 && json.nodes[0].kind != MLDFI_JSON_OBJECT)
-        st = mldfi_fail(err, MLDF_E_SYNTAX, "not a JSON object");
-    if (st >= 0)
-        st = mldfi_json_canonical(&json, 0, &text, err);
-    if (st >= 0 && text.size > FORMAT_MAX_CARD)
-        st = mldfi_fail(err, MLDF_E_LIMIT, "%zu bytes; at most %d are possible", text.size, FORMAT_MAX_CARD);
-    char *copy = st >= 0 ? mldfi_copy_text((const char *)text.data, text.size, err) : NULL;
-    if (st >= 0 && !copy)
-        st = MLDF_E_MEMORY;
+    mldf_status status = mldfi_json_parse(&json, card, card_bytes, err);
+    if (status >= 0 && json.nodes[0].kind != MLDFI_JSON_OBJECT)
+        status = mldfi_fail(err, MLDF_E_SYNTAX, "not a JSON object");
+    if (status >= 0)
+        status = mldfi_json_canonical(&json, 0, &text, err);
+    if (status >= 0 && text.size > FORMAT_MAX_CARD)
+        status = mldfi_fail(err, MLDF_E_LIMIT, "%zu bytes; at most %d are possible", text.size, FORMAT_MAX_CARD);
+    char *copy = status >= 0 ? mldfi_copy_text((const char *)text.data, text.size, err) : NULL;
+    if (status >= 0 && !copy)
+        status = MLDF_E_MEMORY;
     if (copy) {
         free(writer->card);
         writer->card = copy;
         writer->card_bytes = text.size;
     }
-    if (st < 0)
+    if (status < 0)
         mldfi_error_prefix(err, "the card");
     mldf_buffer_free(&text);
     mldfi_json_free(&json);
-    return st;
+    return status;
 }
 
 /* What is written must be readable: each descriptor goes through the reader's own checks (a schema that came from a 1.0 file may have
  * fields that only such a file can have). */
 static mldf_status check_readable(const mldf_schema *schema, mldf_error *err) {
     mldf_schema *again;
-    mldf_status st = mldf_schema_new(schema->context, &again, err);
-    if (st < 0)
-        return st;
-    for (size_t f = 0; f < schema->field_count && st >= 0; f++) {
+    mldf_status status = mldf_schema_new(schema->context, &again, err);
+    if (status < 0)
+        return status;
+    for (size_t f = 0; f < schema->field_count && status >= 0; f++) {
         const char *arguments = schema->fields[f].info.arguments;
         struct descriptor descriptor;
         bool is_long;
         mldfi_schema_descriptor(schema, f, &descriptor, &is_long);
         bool none = strcmp(arguments, "{}") == 0;
         if (strlen(arguments) > FORMAT_MAX_LONG_ARGUMENTS)
-            st = mldfi_fail(err, MLDF_E_LIMIT, "arguments of %zu bytes, more than %d", strlen(arguments),
-                            FORMAT_MAX_LONG_ARGUMENTS);
+            status = mldfi_fail(err, MLDF_E_LIMIT, "arguments of %zu bytes, more than %d", strlen(arguments),
+                                FORMAT_MAX_LONG_ARGUMENTS);
         else
-            st = mldfi_schema_add_descriptor(again, &descriptor, none ? "" : arguments, none ? 0 : strlen(arguments),
-                                             false, 0, err);
-        if (st < 0 && st != MLDF_E_MEMORY) {
+            status = mldfi_schema_add_descriptor(again, &descriptor, none ? "" : arguments,
+                                                 none ? 0 : strlen(arguments), false, 0, err);
+        if (status < 0 && status != MLDF_E_MEMORY) {
             char why[MLDF_MESSAGE_MAX + 1];
             snprintf(why, sizeof why, "%s", err ? err->message : "");
-            st = mldfi_fail(err, MLDF_E_SCHEMA, "field %s cannot be written as it is: %s", schema->fields[f].info.name,
-                            why);
+            status = mldfi_fail(err, MLDF_E_SCHEMA, "field %s cannot be written as it is: %s",
+                                schema->fields[f].info.name, why);
             mldfi_error_place(err, MLDF_NONE, schema->fields[f].info.name);
         }
     }
     mldf_schema_free(again);
-    return st;
+    return status;
 }
 
 /* What a new file and a stream have in common. */
@@ -111,30 +111,30 @@ static mldf_status begin_new(mldf_writer *writer, const mldf_schema *schema, con
                              const mldf_writer_options *options, mldf_error *err) {
     if (!schema || schema->field_count == 0)
         return mldfi_fail(err, MLDF_E_SCHEMA, "a file needs at least one field");
-    mldf_status st = mldfi_schema_copy(schema, &writer->schema, err);
-    if (st >= 0)
-        st = check_readable(writer->schema, err);
-    if (st >= 0)
-        st = mldfi_along_check_schema(writer->schema, err);
-    if (st >= 0 && options->card)
-        st = mldfi_writer_set_card(writer, options->card, options->card_bytes, err);
+    mldf_status status = mldfi_schema_copy(schema, &writer->schema, err);
+    if (status >= 0)
+        status = check_readable(writer->schema, err);
+    if (status >= 0)
+        status = mldfi_along_check_schema(writer->schema, err);
+    if (status >= 0 && options->card)
+        status = mldfi_writer_set_card(writer, options->card, options->card_bytes, err);
     bool secret = options->secret.key || options->secret.passphrase;
-    if (st >= 0 && options->encrypt_all && !secret)
-        st = mldfi_fail(err, MLDF_E_ARGUMENT, "encrypt_all needs a key or a passphrase");
-    if (st >= 0 && options->encrypt_all && writer->stream_fd >= 0)
-        st = mldfi_fail(err, MLDF_E_ARGUMENT,
-                        "encrypt_all needs a file: its tables are encrypted after they are written");
-    if (st >= 0 && options->encrypt_all && options->resume)
-        st = mldfi_fail(err, MLDF_E_ARGUMENT,
-                        "encrypt_all and resume exclude each other: checkpoints are not encrypted");
-    if (st >= 0 && secret)
-        st = mldfi_crypt_new(&writer->crypt, &options->secret, err);
-    for (size_t f = 0; st >= 0 && f < writer->schema->field_count; f++) /* the schema may be that of another file */
+    if (status >= 0 && options->encrypt_all && !secret)
+        status = mldfi_fail(err, MLDF_E_ARGUMENT, "encrypt_all needs a key or a passphrase");
+    if (status >= 0 && options->encrypt_all && writer->stream_fd >= 0)
+        status = mldfi_fail(err, MLDF_E_ARGUMENT,
+                            "encrypt_all needs a file: its tables are encrypted after they are written");
+    if (status >= 0 && options->encrypt_all && options->resume)
+        status = mldfi_fail(err, MLDF_E_ARGUMENT,
+                            "encrypt_all and resume exclude each other: checkpoints are not encrypted");
+    if (status >= 0 && secret)
+        status = mldfi_crypt_new(&writer->crypt, &options->secret, err);
+    for (size_t f = 0; status >= 0 && f < writer->schema->field_count; f++) /* the schema may be that of another file */
         writer->schema->fields[f].chunked = writer->crypt && mldfi_field_seals_chunks(&writer->schema->fields[f]);
-    if (st >= 0)
-        st = mldfi_tables_init(&writer->tables, writer->schema, spill_beside, err);
-    if (st < 0)
-        return st;
+    if (status >= 0)
+        status = mldfi_tables_init(&writer->tables, writer->schema, spill_beside, err);
+    if (status < 0)
+        return status;
     for (size_t f = 0; f < writer->schema->field_count; f++)
         writer->dictionary_pending |=
             options->dictionary && (writer->schema->fields[f].info.flags & MLDF_FIELD_COMPRESSED);
@@ -153,12 +153,12 @@ static mldf_status begin_jobs(mldf_writer *writer, mldf_error *err) {
     return mldfi_schedule_start(writer, err);
 }
 
-static mldf_status opened(mldf_writer *writer, mldf_status st, mldf_writer **out) {
-    if (st < 0)
+static mldf_status opened(mldf_writer *writer, mldf_status status, mldf_writer **out) {
+    if (status < 0)
         mldf_writer_abort(writer);
     else
         *out = writer;
-    return st;
+    return status;
 }
 
 mldf_status mldf_writer_open(const char *path, const mldf_schema *schema, const mldf_writer_options *options,
@@ -166,32 +166,32 @@ mldf_status mldf_writer_open(const char *path, const mldf_schema *schema, const 
     mldf_writer_options taken;
     mldf_writer *writer;
     *out = NULL;
-    mldf_status st = take_options(options, &taken, err);
-    if (st >= 0)
-        st = mldfi_target_check(path, taken.overwrite, err);
-    if (st < 0 || (st = new_writer(&taken, &writer, err)) < 0)
-        return st;
+    mldf_status status = take_options(options, &taken, err);
+    if (status >= 0)
+        status = mldfi_target_check(path, taken.overwrite, err);
+    if (status < 0 || (status = new_writer(&taken, &writer, err)) < 0)
+        return status;
     if (!(writer->target = mldfi_copy_text(path, strlen(path), err)))
-        st = MLDF_E_MEMORY;
-    if (st >= 0 && !taken.resume)
-        st = mldfi_file_create_beside(&writer->file, path, err);
-    if (st >= 0)
-        st = begin_new(writer, schema, path, &taken, err);
-    if (st >= 0 && taken.resume)
-        st = mldfi_resume_begin(writer, &taken, err);
-    if (st >= 0 && taken.page_size)
-        st = mldfi_write_front(writer, err);
-    if (st >= 0)
-        st = begin_jobs(writer, err);
-    return opened(writer, st, out);
+        status = MLDF_E_MEMORY;
+    if (status >= 0 && !taken.resume)
+        status = mldfi_file_create_beside(&writer->file, path, err);
+    if (status >= 0)
+        status = begin_new(writer, schema, path, &taken, err);
+    if (status >= 0 && taken.resume)
+        status = mldfi_resume_begin(writer, &taken, err);
+    if (status >= 0 && taken.page_size)
+        status = mldfi_write_front(writer, err);
+    if (status >= 0)
+        status = begin_jobs(writer, err);
+    return opened(writer, status, out);
 }
 
 mldf_status mldfi_writer_open_in_set(const char *temporary, const mldf_schema *schema,
                                      const mldf_writer_options *options, mldf_writer **out, mldf_error *err) {
-    mldf_status st = mldf_writer_open(temporary, schema, options, out, err);
-    if (st >= 0)
+    mldf_status status = mldf_writer_open(temporary, schema, options, out, err);
+    if (status >= 0)
         (*out)->in_set = true;
-    return st;
+    return status;
 }
 
 mldf_status mldf_writer_open_stream(int fd, const mldf_schema *schema, const mldf_writer_options *options,
@@ -199,23 +199,23 @@ mldf_status mldf_writer_open_stream(int fd, const mldf_schema *schema, const mld
     mldf_writer_options taken;
     mldf_writer *writer;
     *out = NULL;
-    mldf_status st = take_options(options, &taken, err);
-    if (st < 0 || (st = new_writer(&taken, &writer, err)) < 0)
-        return st;
+    mldf_status status = take_options(options, &taken, err);
+    if (status < 0 || (status = new_writer(&taken, &writer, err)) < 0)
+        return status;
     if (fd < 0)
-        st = mldfi_fail(err, MLDF_E_ARGUMENT, "descriptor %d", fd);
+        status = mldfi_fail(err, MLDF_E_ARGUMENT, "descriptor %d", fd);
     writer->stream_fd = fd;
     mldf_buffer beside = MLDF_BUFFER_INIT;
-    if (st >= 0)
-        st = mldfi_buffer_printf(&beside, err, "%s/mldf-stream", mldfi_temporary_folder(taken.context));
-    if (st >= 0)
-        st = begin_new(writer, schema, (const char *)beside.data, &taken, err);
+    if (status >= 0)
+        status = mldfi_buffer_printf(&beside, err, "%s/mldf-stream", mldfi_temporary_folder(taken.context));
+    if (status >= 0)
+        status = begin_new(writer, schema, (const char *)beside.data, &taken, err);
     mldf_buffer_free(&beside);
-    if (st >= 0 && taken.page_size)
-        st = mldfi_write_front(writer, err);
-    if (st >= 0)
-        st = begin_jobs(writer, err);
-    return opened(writer, st, out);
+    if (status >= 0 && taken.page_size)
+        status = mldfi_write_front(writer, err);
+    if (status >= 0)
+        status = begin_jobs(writer, err);
+    return opened(writer, status, out);
 }
 
 mldf_status mldf_writer_open_append(const char *path, const mldf_writer_options *options, mldf_writer **out,
@@ -223,13 +223,13 @@ mldf_status mldf_writer_open_append(const char *path, const mldf_writer_options 
     mldf_writer_options taken;
     mldf_writer *writer;
     *out = NULL;
-    mldf_status st = take_options(options, &taken, err);
-    if (st < 0 || (st = new_writer(&taken, &writer, err)) < 0)
-        return st;
-    st = mldfi_append_begin(writer, path, &taken, err);
-    if (st >= 0)
-        st = begin_jobs(writer, err);
-    return opened(writer, st, out);
+    mldf_status status = take_options(options, &taken, err);
+    if (status < 0 || (status = new_writer(&taken, &writer, err)) < 0)
+        return status;
+    status = mldfi_append_begin(writer, path, &taken, err);
+    if (status >= 0)
+        status = begin_jobs(writer, err);
+    return opened(writer, status, out);
 }
 
 mldf_status mldfi_writer_open_add_field(const char *path, const mldf_schema *field, const mldf_writer_options *options,
@@ -237,13 +237,13 @@ mldf_status mldfi_writer_open_add_field(const char *path, const mldf_schema *fie
     mldf_writer_options taken;
     mldf_writer *writer;
     *out = NULL;
-    mldf_status st = take_options(options, &taken, err);
-    if (st < 0 || (st = new_writer(&taken, &writer, err)) < 0)
-        return st;
-    st = mldfi_added_field_begin(writer, path, field, &taken, err);
-    if (st >= 0)
-        st = begin_jobs(writer, err);
-    return opened(writer, st, out);
+    mldf_status status = take_options(options, &taken, err);
+    if (status < 0 || (status = new_writer(&taken, &writer, err)) < 0)
+        return status;
+    status = mldfi_added_field_begin(writer, path, field, &taken, err);
+    if (status >= 0)
+        status = begin_jobs(writer, err);
+    return opened(writer, status, out);
 }
 
 const mldf_schema *mldf_writer_schema(const mldf_writer *writer) {
@@ -260,7 +260,7 @@ void mldf_writer_cancel(mldf_writer *writer) {
 
 /* ---- Samples ---------------------------------------------------------------------------------------------------------------- */
 
-static mldf_status fail_writer(mldf_writer *writer, mldf_status st, const mldf_error *why, mldf_error *err) {
+static mldf_status fail_writer(mldf_writer *writer, mldf_status status, const mldf_error *why, mldf_error *err) {
     pthread_mutex_lock(&writer->lock);
     if (!writer->failed)
         writer->failure = *why;
@@ -269,7 +269,7 @@ static mldf_status fail_writer(mldf_writer *writer, mldf_status st, const mldf_e
     pthread_mutex_unlock(&writer->lock);
     if (err)
         *err = *why;
-    return st;
+    return status;
 }
 
 static mldf_status take_job(mldf_writer *writer, mldf_error *err) {
@@ -278,12 +278,12 @@ static mldf_status take_job(mldf_writer *writer, mldf_error *err) {
     if (writer->filling)
         writer->unused = writer->filling->next;
     pthread_mutex_unlock(&writer->lock);
-    mldf_status st = writer->filling ? MLDF_OK : mldfi_job_new(writer, &writer->filling, err);
-    if (st >= 0) {
+    mldf_status status = writer->filling ? MLDF_OK : mldfi_job_new(writer, &writer->filling, err);
+    if (status >= 0) {
         writer->filling->next = NULL;
         writer->filling->first_submitted = writer->submitted;
     }
-    return st;
+    return status;
 }
 
 /* A sample that cannot be taken: it holds its place in the job, so that skipped samples are told of in order. */
@@ -291,11 +291,11 @@ static mldf_status add_bad_sample(mldf_writer *writer, const mldf_error *why, ml
     struct job *job = writer->filling;
     const mldf_schema *schema = writer->schema;
     uint8_t *row;
-    mldf_status st = mldfi_job_add_bad(job, job->samples, why, err);
-    if (st >= 0)
-        st = mldfi_buffer_extend(&job->rows, schema->row_bytes, &row, err);
-    if (st < 0)
-        return st;
+    mldf_status status = mldfi_job_add_bad(job, job->samples, why, err);
+    if (status >= 0)
+        status = mldfi_buffer_extend(&job->rows, schema->row_bytes, &row, err);
+    if (status < 0)
+        return status;
     memset(row, 0, schema->row_bytes);
     for (size_t p = 0; p < schema->payload_count; p++)
         job->payloads[job->samples * schema->payload_count + p] = (struct job_payload){.kind = MLDF_KIND_NULL};
@@ -310,39 +310,39 @@ struct writer_origin mldfi_writer_origin(const mldf_writer *writer) {
 
 mldf_status mldfi_writer_settle(mldf_writer *writer, mldf_error *err) {
     mldf_error why;
-    mldf_status st = mldfi_check(writer, err);
-    if (st >= 0 && (st = mldfi_drain(writer, &why)) < 0)
-        st = fail_writer(writer, st, &why, err);
-    return mldfi_resume_note(writer, st, err);
+    mldf_status status = mldfi_check(writer, err);
+    if (status >= 0 && (status = mldfi_drain(writer, &why)) < 0)
+        status = fail_writer(writer, status, &why, err);
+    return mldfi_resume_note(writer, status, err);
 }
 
 mldf_status mldf_writer_append(mldf_writer *writer, const mldf_value *values, size_t count, const char *key,
                                size_t key_bytes, mldf_error *err) {
     mldf_error why;
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     if (!writer->filling) {
-        st = mldfi_check(writer, err);
-        if (st < 0)
-            return mldfi_resume_note(writer, st, err);
-        if ((st = take_job(writer, &why)) < 0)
-            return mldfi_resume_note(writer, fail_writer(writer, st, &why, err), err);
+        status = mldfi_check(writer, err);
+        if (status < 0)
+            return mldfi_resume_note(writer, status, err);
+        if ((status = take_job(writer, &why)) < 0)
+            return mldfi_resume_note(writer, fail_writer(writer, status, &why, err), err);
     }
     if (count != writer->schema->field_count)
-        st = mldfi_fail(&why, MLDF_E_ARGUMENT, "%zu values for %zu fields", count, writer->schema->field_count);
+        status = mldfi_fail(&why, MLDF_E_ARGUMENT, "%zu values for %zu fields", count, writer->schema->field_count);
     else
-        st = mldfi_job_add(writer, writer->filling, values, key, key_bytes, &why);
-    if (st < 0 && why.sample == MLDF_NONE)
+        status = mldfi_job_add(writer, writer->filling, values, key, key_bytes, &why);
+    if (status < 0 && why.sample == MLDF_NONE)
         why.sample = writer->old_samples + writer->submitted;
-    if (st < 0 && writer->options.skip_bad_samples && st != MLDF_E_MEMORY)
-        st = add_bad_sample(writer, &why, &why);
-    if (st < 0) {
+    if (status < 0 && writer->options.skip_bad_samples && status != MLDF_E_MEMORY)
+        status = add_bad_sample(writer, &why, &why);
+    if (status < 0) {
         /* A sample before this one may be bad too, and a thread has yet to find out: the first one counts. */
-        mldf_status earlier = st == MLDF_E_MEMORY ? MLDF_OK : mldfi_writer_settle(writer, err);
-        return earlier < 0 ? earlier : mldfi_resume_note(writer, fail_writer(writer, st, &why, err), err);
+        mldf_status earlier = status == MLDF_E_MEMORY ? MLDF_OK : mldfi_writer_settle(writer, err);
+        return earlier < 0 ? earlier : mldfi_resume_note(writer, fail_writer(writer, status, &why, err), err);
     }
     writer->submitted++;
-    st = mldfi_job_full(writer, writer->filling) ? mldfi_submit(writer, err) : MLDF_OK;
-    return mldfi_resume_note(writer, st, err);
+    status = mldfi_job_full(writer, writer->filling) ? mldfi_submit(writer, err) : MLDF_OK;
+    return mldfi_resume_note(writer, status, err);
 }
 
 mldf_status mldf_writer_set(mldf_writer *writer, size_t field, const mldf_value *value, mldf_error *err) {
@@ -350,13 +350,13 @@ mldf_status mldf_writer_set(mldf_writer *writer, size_t field, const mldf_value 
         return mldfi_fail(err, MLDF_E_NO_FIELD, "field %zu of %zu", field, writer->schema->field_count);
     size_t record_bytes = value->kind == MLDF_KIND_STORED ? value->record_bytes : 0;
     size_t start = writer->staged_bytes.size;
-    mldf_status st = MLDF_OK;
+    mldf_status status = MLDF_OK;
     if (record_bytes)
-        st = mldf_buffer_append(&writer->staged_bytes, value->record, record_bytes, err);
-    if (st >= 0 && value->bytes && value->data)
-        st = mldf_buffer_append(&writer->staged_bytes, value->data, (size_t)value->bytes, err);
-    if (st < 0)
-        return st;
+        status = mldf_buffer_append(&writer->staged_bytes, value->record, record_bytes, err);
+    if (status >= 0 && value->bytes && value->data)
+        status = mldf_buffer_append(&writer->staged_bytes, value->data, (size_t)value->bytes, err);
+    if (status < 0)
+        return status;
     writer->staged[field] = *value;
     writer->staged_offset[field] = start;
     return MLDF_OK;
@@ -381,11 +381,11 @@ mldf_status mldf_writer_commit(mldf_writer *writer, mldf_error *err) {
             value->data = at;
     }
     const char *key = writer->staged_has_key ? (const char *)writer->staged_key.data : NULL;
-    mldf_status st = mldf_writer_append(writer, writer->staged, count, key, key ? writer->staged_key.size : 0, err);
+    mldf_status status = mldf_writer_append(writer, writer->staged, count, key, key ? writer->staged_key.size : 0, err);
     memset(writer->staged, 0, count * sizeof *writer->staged);
     writer->staged_bytes.size = 0;
     writer->staged_has_key = false;
-    return st;
+    return status;
 }
 
 /* ---- The end ---------------------------------------------------------------------------------------------------------------- */
@@ -401,33 +401,33 @@ static mldf_status add_history(mldf_writer *writer, mldf_error *err) {
 }
 
 static mldf_status finish(mldf_writer *writer, mldf_write_result *result, mldf_error *err) {
-    mldf_status st = mldfi_drain(writer, err);
+    mldf_status status = mldfi_drain(writer, err);
     mldfi_keyset_free(&writer->seen);
-    if (st >= 0)
-        st = mldfi_place_end(&writer->workers[0], err);
-    if (st >= 0 && writer->adding)
-        st = mldfi_added_field_join(writer, err);
-    if (st >= 0 && writer->appending)
-        st = add_history(writer, err);
+    if (status >= 0)
+        status = mldfi_place_end(&writer->workers[0], err);
+    if (status >= 0 && writer->adding)
+        status = mldfi_added_field_join(writer, err);
+    if (status >= 0 && writer->appending)
+        status = add_history(writer, err);
     uint64_t file_bytes = 0;
-    if (st >= 0)
-        st = mldfi_finish_file(writer, &file_bytes, err);
-    if (st >= 0 && writer->appending)
-        st = mldfi_file_check_name(&writer->file, writer->appended, "nothing was added", err);
-    if (st >= 0 && writer->target) {
-        st = writer->in_set ? mldfi_file_rename(&writer->file, writer->target, true, err)
-                            : mldfi_file_publish(&writer->file, writer->target, writer->options.overwrite, err);
-        writer->published = st >= 0 || strcmp(writer->file.path, writer->target) == 0;
+    if (status >= 0)
+        status = mldfi_finish_file(writer, &file_bytes, err);
+    if (status >= 0 && writer->appending)
+        status = mldfi_file_check_name(&writer->file, writer->appended, "nothing was added", err);
+    if (status >= 0 && writer->target) {
+        status = writer->in_set ? mldfi_file_rename(&writer->file, writer->target, true, err)
+                                : mldfi_file_publish(&writer->file, writer->target, writer->options.overwrite, err);
+        writer->published = status >= 0 || strcmp(writer->file.path, writer->target) == 0;
         if (writer->published && writer->resuming)
             mldfi_resume_remove(writer, false);
     }
-    if (st >= 0 && result) {
+    if (status >= 0 && result) {
         result->samples = writer->tables.samples - writer->old_samples;
         result->skipped = writer->skipped_total;
         result->file_bytes = file_bytes;
     }
-    writer->finished = st >= 0;
-    return st;
+    writer->finished = status >= 0;
+    return status;
 }
 
 /* What the types have to say of their fields, as warnings. */
@@ -445,15 +445,15 @@ static void report_fields(const mldf_writer *writer) {
 
 mldf_status mldf_writer_finish(mldf_writer *writer, mldf_write_result *result, mldf_error *err) {
     mldf_write_result done = MLDF_WRITE_RESULT_INIT;
-    mldf_status st = mldfi_check_result("mldf_write_result", result, err);
-    if (st >= 0)
-        st = mldfi_resume_note(writer, finish(writer, &done, err), err);
-    if (st >= 0)
+    mldf_status status = mldfi_check_result("mldf_write_result", result, err);
+    if (status >= 0)
+        status = mldfi_resume_note(writer, finish(writer, &done, err), err);
+    if (status >= 0)
         mldfi_give_result(result, &done, sizeof done);
-    if (st >= 0)
+    if (status >= 0)
         report_fields(writer);
     mldf_writer_abort(writer); /* frees; removes only what is not finished */
-    return st;
+    return status;
 }
 
 static void free_jobs(struct job *job) {
@@ -475,11 +475,11 @@ static void undo(mldf_writer *writer) {
             mldfi_file_discard(&writer->file);
     } else if (writer->appending) {
         /* Where the old header cannot be put back, the new one stays, with all that it reaches. */
-        mldf_status st = MLDF_OK;
+        mldf_status status = MLDF_OK;
         if (writer->header_touched)
-            st = mldfi_file_write(&writer->file, FORMAT_HEADER_OFFSET, writer->old_header, FORMAT_HEADER_BYTES,
-                                  &ignored);
-        if (st >= 0)
+            status = mldfi_file_write(&writer->file, FORMAT_HEADER_OFFSET, writer->old_header, FORMAT_HEADER_BYTES,
+                                      &ignored);
+        if (status >= 0)
             mldfi_file_truncate(&writer->file, writer->old_end, &ignored);
     }
 }

@@ -280,8 +280,8 @@ mldf_status mldfi_finish_file(mldf_writer *writer, uint64_t *file_bytes, mldf_er
 /* checkpoint.c */
 /* Opens or makes the partial files and restores the last checkpoint, if there is one. */
 mldf_status mldfi_resume_begin(mldf_writer *writer, const mldf_writer_options *options, mldf_error *err);
-/* Passes st on; a full disk is remembered, and the message says what stays. */
-mldf_status mldfi_resume_note(mldf_writer *writer, mldf_status st, mldf_error *err);
+/* Passes status on; a full disk is remembered, and the message says what stays. */
+mldf_status mldfi_resume_note(mldf_writer *writer, mldf_status status, mldf_error *err);
 /* Removes the partial tables; with `all` the partial file too. */
 void mldfi_resume_remove(mldf_writer *writer, bool all);
 
