@@ -155,7 +155,8 @@ static mldf_status copy_source(struct convert *c, size_t source, mldf_error *err
         return status;
     mldfi_drop_plans(reader, c->options.writer->context);
     for (size_t i = 0; i < c->count; i++)
-        c->copy.fields.from[i] = mldfi_sources_field(&c->sources, reader, c->chosen[i]);
+        mldfi_fields_set(&c->copy.fields, i, mldf_reader_schema(reader),
+                         mldfi_sources_field(&c->sources, reader, c->chosen[i]));
     status = mldfi_copy_from_matched(&c->copy, reader, c->sources.list[source].name, err);
     if (status >= 0)
         status = mldfi_copy_all(&c->copy, err);

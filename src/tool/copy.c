@@ -23,7 +23,7 @@ enum {
     BATCHES_PER_THREAD = 2,  /* under way */
     STREAM_BYTES = 64 << 20, /* of a stream, under way, before the next batch is read */
     COPY_THREADS_MAX = 1024, /* as the writer has it */
-    ROWS_BETWEEN_LOOKS = 64  /* at the clock, of rows that nobody wants */
+    ROWS_BETWEEN_LOOKS = 64  /* at the clock, where each takes no time */
 };
 
 struct batch_sample {
@@ -32,7 +32,7 @@ struct batch_sample {
     struct sink_kit kit;
     bool made; /* its arrays */
     mldf_status status;
-    mldf_error err;
+    mldf_error *err; /* its place in the batch's errors: away from here, so that good samples are close together */
 };
 
 struct copy_batch {
@@ -42,6 +42,7 @@ struct copy_batch {
     bool is_read;                 /* of a stream: only what is done with the values is left for the thread */
     uint64_t memory;              /* then */
     struct batch_sample *samples; /* BATCH_SAMPLES */
+    mldf_error *errors;           /* of those that are bad */
     struct media_kit media;       /* of the thread that has the batch */
 };
 
@@ -57,12 +58,12 @@ static void load(const struct copy_batch *b, struct batch_sample *s) {
     const struct copy_fields *fields = &b->copy->fields;
     if (!s->made) {
         s->made = true;
-        s->status = mldfi_sample_begin(&s->is, fields->count, &s->err);
-        if (s->status == MLDF_OK)
-            s->status = mldfi_sink_kit_begin(&s->kit, fields->count, &s->err);
+        s->status = mldfi_sample_begin(&s->is, fields->count, s->err);
+        if (s->status == MLDF_OK && b->copy->sink->ops->prepare)
+            s->status = mldfi_sink_kit_begin(&s->kit, fields->count, s->err);
     }
     if (s->status == MLDF_OK)
-        s->status = mldfi_sample_load(&s->is, fields, b->reader, s->number, &s->err);
+        s->status = mldfi_sample_load(&s->is, fields, b->reader, s->number, s->err);
 }
 
 static void run_batch(void *worker, void *slot) {
@@ -74,10 +75,11 @@ static void run_batch(void *worker, void *slot) {
         if (!b->is_read && s->status == MLDF_OK)
             load(b, s);
         if (s->status == MLDF_OK && sink->ops->prepare)
-            s->status = sink->ops->prepare(sink, &s->kit, &b->media, s->is.values, &s->err);
+            s->status = sink->ops->prepare(sink, &s->kit, &b->media, s->is.values, s->err);
         if (s->status < 0 && !b->copy->skip)
             b->count = i + 1; /* nobody will look at the rest */
-        mldfi_kit_trim(&b->media);
+        if (sink->ops->prepare)
+            mldfi_kit_trim(&b->media);
     }
 }
 
@@ -196,7 +198,7 @@ static mldf_status take_sample(struct copy *c, struct batch_sample *s, mldf_erro
     c->memory += s->is.memory;
     c->loaded++;
     if (s->status < 0)
-        return refuse(c, s, &s->err, false, err);
+        return refuse(c, s, s->err, false, err);
     mldf_status status = note_place(c, s->number, err);
     if (status < 0)
         return status;
@@ -227,11 +229,12 @@ static mldf_status take_batch(struct copy *c, struct copy_batch *b, mldf_error *
         if (s->kit.rooms)
             mldfi_sink_kit_trim(&s->kit);
     }
-    return status < 0 ? status : mldfi_watch(c->watch, false, err);
+    bool look = c->pool || c->loaded % ROWS_BETWEEN_LOOKS == 0;
+    return status < 0 || !look ? status : mldfi_watch(c->watch, false, err);
 }
 
 static size_t batch_size(const struct copy *c) {
-    if (c->loaded < 16)
+    if (c->loaded < 16 || !c->pool)
         return 1;
     uint64_t wanted = BATCH_BYTES / (c->memory / c->loaded + 1);
     return wanted < 1 ? 1 : wanted > BATCH_SAMPLES ? BATCH_SAMPLES : (size_t)wanted;
@@ -274,11 +277,12 @@ static mldf_status fill_batch(struct copy *c, struct copy_batch *b, struct curso
         if (!next_row(at, &s->number))
             break;
         s->status = MLDF_OK;
+        s->err = &b->errors[b->count];
         s->is.bytes = s->is.memory = 0;
         s->is.key = NULL;
         wanted = true;
         if (at->rows->wanted)
-            s->status = at->rows->wanted(at->rows->user, s->number, &wanted, &s->err);
+            s->status = at->rows->wanted(at->rows->user, s->number, &wanted, s->err);
         if (s->status == MLDF_OK && !wanted) {
             if (++at->unwanted % ROWS_BETWEEN_LOOKS == 0)
                 status = mldfi_watch(c->watch, false, err);
@@ -296,12 +300,27 @@ static mldf_status fill_batch(struct copy *c, struct copy_batch *b, struct curso
     return status;
 }
 
+/* Without threads: one sample after the other, in the same place. */
+static mldf_status run_alone(struct copy *c, struct cursor *at, mldf_error *err) {
+    struct copy_batch *b = c->batches;
+    mldf_status status = fill_batch(c, b, at, err);
+    while (status >= 0 && b->count) {
+        run_batch(NULL, b);
+        status = take_batch(c, b, err);
+        if (status >= 0)
+            status = fill_batch(c, b, at, err);
+    }
+    return status;
+}
+
 static mldf_status run(struct copy *c, const struct copy_rows *rows, mldf_error *err) {
     struct cursor at = {.rows = rows};
     struct copy_batch *b;
     mldf_status status = MLDF_OK;
     uint64_t under_way = 0;
     cursor_at(&at, 0);
+    if (!c->pool)
+        return run_alone(c, &at, err);
     while (status >= 0) {
         while (under_way < STREAM_BYTES && (b = mldfi_pool_slot(c->pool)) != NULL) {
             status = fill_batch(c, b, &at, err);
@@ -325,7 +344,7 @@ mldf_status mldfi_copy_rows(struct copy *c, const struct copy_rows *rows, mldf_e
     mldf_status status = run(c, rows, err);
     if (status >= 0 && c->skip && c->sink->ops->settle && (status = c->sink->ops->settle(c->sink, err)) < 0)
         mldfi_copy_place(c, err);
-    while (mldfi_pool_oldest(c->pool)) /* after a failure: the reader is in use until all are done */
+    while (c->pool && mldfi_pool_oldest(c->pool)) /* after a failure: the reader is in use until all are done */
         mldfi_pool_release(c->pool);
     return status;
 }
@@ -363,9 +382,12 @@ mldf_status mldfi_copy_begin(struct copy *c, const mldf_schema *schema, mldf_err
     for (size_t i = 0; i < c->batch_count; i++) {
         c->batches[i].copy = c;
         c->batches[i].samples = mldfi_alloc_zero(BATCH_SAMPLES, sizeof *c->batches[i].samples, err);
-        if (!c->batches[i].samples)
+        c->batches[i].errors = mldfi_alloc_zero(BATCH_SAMPLES, sizeof *c->batches[i].errors, err);
+        if (!c->batches[i].samples || !c->batches[i].errors)
             return MLDF_E_MEMORY;
     }
+    if (threads == 0)
+        return MLDF_OK;
     struct pool_work work = {
         .run = run_batch, .slots = c->batches, .slot_count = c->batch_count, .slot_bytes = sizeof *c->batches};
     return mldfi_pool_new(&c->pool, (unsigned)threads, &work, err);
@@ -400,6 +422,7 @@ void mldfi_copy_end(struct copy *c) {
         }
         mldfi_kit_free(&b->media);
         free(b->samples);
+        free(b->errors);
     }
     mldfi_fields_end(&c->fields);
     free(c->batches);

@@ -34,7 +34,7 @@ struct copy {
     size_t name_count, name_capacity;
     struct copy_batch *batches;
     size_t batch_count;
-    struct pool *pool;
+    struct pool *pool;          /* NULL: no threads */
     uint64_t loaded, memory;    /* samples, and bytes of their values: how large the next batch is */
     uint64_t skipped, appended; /* appended: given to the sink, which may yet leave it out */
     struct copy_run *runs;      /* ascending: where samples of the target come from */
@@ -51,7 +51,7 @@ void mldfi_copy_end(struct copy *c);
 
 /* The source of the rows that follow: its fields by name, with the same types and arguments. name: for messages, borrowed, or NULL. */
 mldf_status mldfi_copy_from(struct copy *c, const mldf_reader *reader, const char *name, mldf_error *err);
-/* The same with c->fields.from set by the caller. */
+/* The same with c->fields set by the caller. */
 mldf_status mldfi_copy_from_matched(struct copy *c, const mldf_reader *reader, const char *name, mldf_error *err);
 
 /* Which rows, in which order. */

@@ -46,8 +46,16 @@ mldf_status mldfi_match_no_other(const mldf_schema *source, const mldf_schema *t
 mldf_status mldfi_fields_begin(struct copy_fields *f, const mldf_schema *schema, mldf_error *err) {
     f->schema = schema;
     f->count = mldf_schema_field_count(schema);
-    f->from = mldfi_alloc_zero(f->count + 1, sizeof *f->from, err);
-    return f->from ? MLDF_OK : MLDF_E_MEMORY;
+    f->list = mldfi_alloc_zero(f->count + 1, sizeof *f->list, err);
+    return f->list ? MLDF_OK : MLDF_E_MEMORY;
+}
+
+void mldfi_fields_set(struct copy_fields *f, size_t field, const mldf_schema *source, size_t from) {
+    const mldf_field *wanted = mldf_schema_field(f->schema, field);
+    f->list[field] = (struct copy_field){.from = from,
+                                         .have = from == SIZE_MAX ? NULL : mldf_schema_field(source, from),
+                                         .stored = f->stored || !wanted->known,
+                                         .is_json = wanted->type_id == MLDF_JSON};
 }
 
 static bool has_field(const mldf_schema *schema, const char *name) {
@@ -59,11 +67,14 @@ static mldf_status match(struct copy_fields *f, const mldf_schema *source, bool 
     mldf_status status = MLDF_OK;
     for (size_t i = 0; status == MLDF_OK && i < f->count; i++) {
         const mldf_field *field = mldf_schema_field(f->schema, i);
-        status = mldfi_match_field(source, field, &f->from[i], err);
+        size_t from;
+        status = mldfi_match_field(source, field, &from, err);
         if (status < 0 && partial && (field->flags & MLDF_FIELD_NULLABLE) && !has_field(source, field->name)) {
-            f->from[i] = SIZE_MAX;
+            from = SIZE_MAX;
             status = MLDF_OK;
         }
+        if (status == MLDF_OK)
+            mldfi_fields_set(f, i, source, from);
     }
     return status;
 }
@@ -78,8 +89,8 @@ mldf_status mldfi_fields_match_partial(struct copy_fields *f, const mldf_schema 
 }
 
 void mldfi_fields_end(struct copy_fields *f) {
-    free(f->from);
-    f->from = NULL;
+    free(f->list);
+    f->list = NULL;
 }
 
 /* ---- One sample -------------------------------------------------------------------------------------------------------- */
@@ -101,6 +112,8 @@ void mldfi_sample_end(struct copy_sample *s, size_t fields) {
 }
 
 void mldfi_sample_trim(struct copy_sample *s, size_t fields) {
+    if (s->bytes + s->memory < SCRATCH_KEEP / 4) /* buffers grow to twice what is in them */
+        return;
     for (size_t i = 0; s->scratch && i < fields; i++)
         if (s->scratch[i].capacity > SCRATCH_KEEP)
             mldf_buffer_free(&s->scratch[i]);
@@ -120,24 +133,22 @@ static uint64_t payload_bytes(const mldf_field *field, const mldf_value *value) 
 
 static mldf_status load_value(struct copy_sample *s, const struct copy_fields *f, const mldf_reader *reader,
                               uint64_t number, size_t i, mldf_error *err) {
+    const struct copy_field *field = &f->list[i];
     mldf_value *value = &s->values[i];
-    if (f->from[i] == SIZE_MAX) {
+    if (field->from == SIZE_MAX) {
         memset(value, 0, sizeof *value);
         return MLDF_OK;
     }
-    const mldf_field *wanted = mldf_schema_field(f->schema, i);
-    const mldf_field *have = mldf_schema_field(mldf_reader_schema(reader), f->from[i]);
-    bool stored = f->stored || !wanted->known;
-    mldf_status status = stored ? mldf_reader_get_stored(reader, number, f->from[i], &s->scratch[i], value, err)
-                                : mldf_reader_get(reader, number, f->from[i], &s->scratch[i], value, err);
+    mldf_status status = field->stored ? mldf_reader_get_stored(reader, number, field->from, &s->scratch[i], value, err)
+                                       : mldf_reader_get(reader, number, field->from, &s->scratch[i], value, err);
     if (status < 0)
         return status;
     /* JSON of no bytes is how a 1.0 file says that there is no value. */
-    if (stored && wanted->type_id == MLDF_JSON && value->bytes == 0)
+    if (field->stored && field->is_json && value->bytes == 0)
         value->kind = MLDF_KIND_NULL;
-    s->bytes += payload_bytes(have, value) + have->record_bytes;
-    if (stored && f->encode)
-        status = mldfi_recode_value(f->encode, reader, number, f->from[i], &s->scratch[i], value, err);
+    s->bytes += payload_bytes(field->have, value) + field->have->record_bytes;
+    if (field->stored && f->encode)
+        status = mldfi_recode_value(f->encode, reader, number, field->from, &s->scratch[i], value, err);
     s->memory += value->bytes;
     return status;
 }

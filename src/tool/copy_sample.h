@@ -13,17 +13,25 @@ mldf_status mldfi_match_field(const mldf_schema *source, const mldf_field *wante
 /* Is every field of `source` one of the target's? MLDF_E_SCHEMA names one that is not. */
 mldf_status mldfi_match_no_other(const mldf_schema *source, const mldf_schema *target, mldf_error *err);
 
+struct copy_field {
+    size_t from;            /* the reader's field; SIZE_MAX: null */
+    const mldf_field *have; /* that one */
+    bool stored, is_json;
+};
+
 struct copy_fields {
     const mldf_schema *schema; /* of the values */
     size_t count;
-    size_t *from;       /* the reader's field for each; SIZE_MAX: null */
+    struct copy_field *list;
     bool stored;        /* undecoded; types that are not known here always are */
     bool keys;          /* they go along */
     const char *encode; /* recode.h, with stored; NULL: values are copied */
 };
 
-/* The arrays, with no field matched yet; `fields` is zero but for stored, keys and encode. */
+/* Room, with no field matched yet; `fields` is zero but for stored, keys and encode. */
 mldf_status mldfi_fields_begin(struct copy_fields *fields, const mldf_schema *schema, mldf_error *err);
+/* Where each field comes from. */
+void mldfi_fields_set(struct copy_fields *fields, size_t field, const mldf_schema *source, size_t from);
 /* By name: each field of the schema must be there with the same type and arguments. */
 mldf_status mldfi_fields_match(struct copy_fields *fields, const mldf_schema *source, mldf_error *err);
 /* The same for a file that lacks nullable fields of the schema, which are then null; it must have no field besides. */
