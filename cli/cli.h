@@ -191,7 +191,8 @@ void json_string(const char *text);
 void json_string_bytes(const char *text, size_t bytes);
 /* JSON text as it is, without white space; as a string when it is not valid (render.c). */
 void json_text(const char *text, size_t bytes);
-bool json_is_object(const char *text, size_t bytes);
+/* Fails when memory ends. */
+mldf_status json_is_object(const char *text, size_t bytes, bool *object);
 /* u64 that may be MLDF_NONE: null */
 void json_u64_or_null(uint64_t value);
 void json_line_end(void);

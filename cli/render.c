@@ -82,11 +82,12 @@ void json_text(const char *text, size_t bytes) {
     mldf_buffer_free(&line);
 }
 
-bool json_is_object(const char *text, size_t bytes) {
+mldf_status json_is_object(const char *text, size_t bytes, bool *object) {
     mldf_buffer line = MLDF_BUFFER_INIT;
-    bool object = one_line(text, bytes, &line) >= 0 && line.size && line.data[0] == '{';
+    mldf_status status = one_line(text, bytes, &line);
+    *object = status >= 0 && line.size && line.data[0] == '{';
     mldf_buffer_free(&line);
-    return object;
+    return status;
 }
 
 /* ---- Classes ------------------------------------------------------------------------------------------------------- */
