@@ -64,7 +64,8 @@ static void again(const struct schema_field *field, const uint8_t *record, const
     } else {
         uint8_t head[TOKENS_HEAD] = {0};
         mldfi_store_u64(head, r.count);
-        mldfi_store_u64(head + 8, field->info.type_id == MLDF_TEXT_HIERARCHICAL ? r.documents | r.sentences << 32 : r.documents);
+        mldfi_store_u64(head + 8,
+                        field->info.type_id == MLDF_TEXT_HIERARCHICAL ? r.documents | r.sentences << 32 : r.documents);
         mldfi_store_u32(head + 16, (uint32_t)r.dtype);
         if (mldf_buffer_append(&form, head, sizeof head, &err) < 0 ||
             mldf_buffer_append(&form, payload, (size_t)bytes, &err) < 0)
@@ -80,8 +81,7 @@ static void again(const struct schema_field *field, const uint8_t *record, const
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const uint16_t types[] = {MLDF_TEXT_TOKENIZED, MLDF_TEXT_PACKED, MLDF_TOKEN_STREAM,
-                                     MLDF_TEXT_HIERARCHICAL};
+    static const uint16_t types[] = {MLDF_TEXT_TOKENIZED, MLDF_TEXT_PACKED, MLDF_TOKEN_STREAM, MLDF_TEXT_HIERARCHICAL};
     static const char *const arguments[] = {"{\"vocabulary\":200}", "{\"dtype\":\"<u2\"}", "{\"dtype\":\"<i4\"}",
                                             "{\"vocabulary\":1000,\"dtype\":\"<i4\"}"};
     mldf_schema *schema;

@@ -24,11 +24,12 @@ extern "C" {
 #endif
 
 typedef struct mldf_tokens {
-    uint16_t type_id;   /* MLDF_TEXT_TOKENIZED, MLDF_TEXT_PACKED, MLDF_TEXT_HIERARCHICAL or MLDF_TOKEN_STREAM */
-    mldf_dtype dtype;   /* of the ids: U8, U16 or I32 */
-    const void *ids;    /* may begin at any byte, as `table` */
-    uint64_t count;     /* tokens */
-    uint64_t documents; /* text_tokenized: 1; text_packed: pieces; text_hierarchical: 1, or what mldf_tokens_level gives */
+    uint16_t type_id; /* MLDF_TEXT_TOKENIZED, MLDF_TEXT_PACKED, MLDF_TEXT_HIERARCHICAL or MLDF_TOKEN_STREAM */
+    mldf_dtype dtype; /* of the ids: U8, U16 or I32 */
+    const void *ids;  /* may begin at any byte, as `table` */
+    uint64_t count;   /* tokens */
+    uint64_t
+        documents; /* text_tokenized: 1; text_packed: pieces; text_hierarchical: 1, or what mldf_tokens_level gives */
     /* text_packed: {u32 end, u32 from} each; token_stream: u64 end each; a level of text_hierarchical: u32 end each; otherwise NULL */
     const void *table;
 } mldf_tokens;
@@ -37,7 +38,11 @@ typedef struct mldf_tokens {
 MLDF_API MLDF_NODISCARD mldf_status mldf_tokens_of(const mldf_field *field, const mldf_value *value, mldf_tokens *out,
                                                    mldf_error *err);
 /* The same, with the paragraphs or sentences of a text_hierarchical value as its documents. MLDF_E_TYPE where the field has no such level. */
-typedef enum mldf_token_level { MLDF_LEVEL_DOCUMENT = 0, MLDF_LEVEL_PARAGRAPH = 1, MLDF_LEVEL_SENTENCE = 2 } mldf_token_level;
+typedef enum mldf_token_level {
+    MLDF_LEVEL_DOCUMENT = 0,
+    MLDF_LEVEL_PARAGRAPH = 1,
+    MLDF_LEVEL_SENTENCE = 2
+} mldf_token_level;
 MLDF_API MLDF_NODISCARD mldf_status mldf_tokens_level(const mldf_field *field, const mldf_value *value,
                                                       mldf_token_level level, mldf_tokens *out, mldf_error *err);
 /* Document (or piece, or what the level is made of) `index` has the tokens [*begin, *end). MLDF_E_RANGE past the last one, MLDF_E_CORRUPT when the table contradicts itself. */

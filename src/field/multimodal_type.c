@@ -25,7 +25,8 @@ static const char *const reserved[COLUMNS + 1] = {"kinds", "groups", "begins", "
 static bool is_allowed(uint16_t id) {
     bool allowed = (id >= MLDF_INT && id <= MLDF_JSON) || (id >= MLDF_IMAGE_RAW && id <= MLDF_IMAGE) ||
                    (id >= MLDF_AUDIO_WAVEFORM && id <= MLDF_AUDIO_CODEC_TOKENS) ||
-                   (id >= MLDF_VIDEO_FRAMES && id <= MLDF_VIDEO_OPTICAL_FLOW) || (id >= MLDF_TEXT && id <= MLDF_TEXT_HIERARCHICAL);
+                   (id >= MLDF_VIDEO_FRAMES && id <= MLDF_VIDEO_OPTICAL_FLOW) ||
+                   (id >= MLDF_TEXT && id <= MLDF_TEXT_HIERARCHICAL);
     return allowed && mldfi_builtin_type(id);
 }
 

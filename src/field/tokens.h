@@ -32,8 +32,8 @@ struct tokens_record {
     uint32_t width;
     uint64_t count, documents; /* 42: pieces; 43: paragraphs */
     uint64_t sentences;        /* 43 alone */
-    uint64_t table; /* byte of the payload where the table begins; 41: where the ids end */
-    uint64_t bytes; /* of the whole payload */
+    uint64_t table;            /* byte of the payload where the table begins; 41: where the ids end */
+    uint64_t bytes;            /* of the whole payload */
 };
 /* False when the record makes no sense: more bytes than 2^64, or a coding of the draft that is not of ids. */
 bool mldfi_tokens_record(const struct tokens_state *state, const uint8_t *record, uint64_t payload_bytes,

@@ -414,8 +414,7 @@ static mldf_status from_bytes(const struct tokens_state *s, const mldf_value *va
     out->dtype = (mldf_dtype)dtype;
     if (!mldfi_mul_u64(out->count, mldf_dtype_bytes(out->dtype), &ids) || ids > UINT64_MAX - 8 ||
         !mldfi_mul_u64(out->documents + out->sentences, entry, &table) ||
-        !mldfi_add_u64(mldfi_align_up(ids, 8), table, &table) ||
-        table != value->bytes - TOKENS_HEAD)
+        !mldfi_add_u64(mldfi_align_up(ids, 8), table, &table) || table != value->bytes - TOKENS_HEAD)
         return mldfi_fail(err, MLDF_E_RANGE,
                           "%" PRIu64 " bytes are not %" PRIu64 " tokens of %s and %" PRIu64 " documents", value->bytes,
                           out->count, mldf_dtype_name(out->dtype), out->documents);
@@ -424,8 +423,7 @@ static mldf_status from_bytes(const struct tokens_state *s, const mldf_value *va
     r.count = out->count;
     r.documents = out->documents;
     r.sentences = out->sentences;
-    mldf_status status =
-        s->type_id == MLDF_TEXT_HIERARCHICAL ? mldfi_levels_check(&r, out->table, err) : MLDF_OK;
+    mldf_status status = s->type_id == MLDF_TEXT_HIERARCHICAL ? mldfi_levels_check(&r, out->table, err) : MLDF_OK;
     if (status == MLDF_OK)
         status = check_ends(&as_given, &r, out->table, err);
     if (status == MLDF_OK && s->type_id == MLDF_TOKEN_STREAM &&
@@ -581,9 +579,9 @@ static bool tokens_steps(const struct schema_field *field, const uint8_t *record
     const struct tokens_state *s = field->state;
     if (s->draft)
         return false;
-    *out = (struct field_steps){s->type_id == MLDF_TOKEN_STREAM  ? mldfi_load_u64(record + 16)
+    *out = (struct field_steps){s->type_id == MLDF_TOKEN_STREAM     ? mldfi_load_u64(record + 16)
                                 : s->type_id != MLDF_TEXT_TOKENIZED ? mldfi_load_u32(record + 16)
-                                                                 : mldfi_load_u32(record + 12),
+                                                                    : mldfi_load_u32(record + 12),
                                 0};
     return true;
 }
@@ -609,8 +607,7 @@ static bool tokens_steps(const struct schema_field *field, const uint8_t *record
         .value_json = JSON, \
         .same = SAME, \
         .letter = 'a', \
-        PARTS \
-    }
+        PARTS}
 #define LEVELS \
     .part = mldfi_level_part, .part_edge = mldfi_level_part_edge, .part_table = mldfi_level_part_table, \
     .part_column = mldfi_level_part_column,

@@ -15,7 +15,6 @@
 #include <xxhash.h>
 
 #include "field/along.h"
-#include "field/tokens.h"
 #include "items/items.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
@@ -94,11 +93,8 @@ static mldf_status add_levels(mldf_view *view, const mldf_reader *reader, size_t
         status = bytes ? mldf_reader_get_range(reader, row, field, offset, bytes, scratch, &part, err) : MLDF_OK;
     }
     ends->size = 0;
-    if (status >= 0) {
-        struct tokens_record r;
-        (void)mldfi_tokens_record(f->state, record, 0, &r);
-        status = f->type->part_column(f, level, record, r.bytes, part.data, ends, err);
-    }
+    if (status >= 0)
+        status = f->type->part_column(f, level, record, value.bytes, part.data, ends, err);
     if (is_bad_row(status))
         return add(view->segments, (struct segment){1, 0}, err);
     for (size_t i = 0; i < ends->size && status >= 0; i += 8) {

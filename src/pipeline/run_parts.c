@@ -96,7 +96,8 @@ static mldf_status open_table(const struct run *r, struct side *side, size_t cha
     if (!whole.record || whole.record_bytes > RECORD_ROOM)
         return mldfi_fail(err, MLDF_E_TYPE, "the value has no record");
     uint64_t offset, bytes = c->of->type->part_table(c->of, c->part, whole.record, &offset);
-    if (!mldfi_range_inside(offset, bytes, whole.bytes))
+    /* An array is its first bytes, and its type has seen that the payload holds the table, too. */
+    if (whole.kind != MLDF_KIND_ARRAY && !mldfi_range_inside(offset, bytes, whole.bytes))
         return mldfi_fail(err, MLDF_E_CORRUPT, "a table of %" PRIu64 " bytes in a value of %" PRIu64, bytes,
                           whole.bytes);
     m->payload_bytes = whole.bytes;

@@ -57,7 +57,8 @@ static mldf_status take_ends(const struct json *json, uint32_t object, const cha
     if (node == UINT32_MAX)
         return mldfi_fail(err, MLDF_E_TYPE, "an object without \"%s\"", name);
     mldf_status status = expect_list(json, node, name, err);
-    for (uint32_t i = mldfi_json_first(json, node); status >= 0 && i < json->nodes[node].next; i = json->nodes[i].next) {
+    for (uint32_t i = mldfi_json_first(json, node); status >= 0 && i < json->nodes[node].next;
+         i = json->nodes[i].next) {
         uint64_t end;
         status = mldfi_json_u64(json, i, &end)
                      ? add_end(out, end, err)
@@ -90,9 +91,9 @@ mldf_status mldfi_convert_levels(struct converter *c, const struct json *json, u
     mldf_status status =
         n->kind == MLDFI_JSON_OBJECT ? take_object(&l, json, node, err) : take_nested(&l, json, node, err);
     if (status >= 0)
-        status = mldf_tokens_levels_value(MLDF_I64, l.ids.data, id_count(&l), (const uint32_t *)(void *)l.paragraphs.data,
-                                          l.paragraphs.size / 4, (const uint32_t *)(void *)l.sentences.data,
-                                          l.sentences.size / 4, &c->scratch, out, err);
+        status = mldf_tokens_levels_value(
+            MLDF_I64, l.ids.data, id_count(&l), (const uint32_t *)(void *)l.paragraphs.data, l.paragraphs.size / 4,
+            (const uint32_t *)(void *)l.sentences.data, l.sentences.size / 4, &c->scratch, out, err);
     mldf_buffer_free(&l.ids);
     mldf_buffer_free(&l.paragraphs);
     mldf_buffer_free(&l.sentences);

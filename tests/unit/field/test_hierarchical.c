@@ -17,7 +17,8 @@ static mldf_status encode_levels(const mldf_schema *s, uint64_t count, const uin
     memset(out, 0, sizeof *out);
     mldf_status status = mldf_tokens_levels_value(MLDF_I32, ids, count, p, p_count, q, q_count, &form, &v, err);
     if (status == MLDF_OK)
-        status = f->type->type.encode(NULL, f->state, &v, out->record, scratch, &out->payload, &out->payload_bytes, err);
+        status =
+            f->type->type.encode(NULL, f->state, &v, out->record, scratch, &out->payload, &out->payload_bytes, err);
     mldf_buffer_free(&form);
     return status;
 }
@@ -79,7 +80,8 @@ static void a_flat_array_is_one_sentence_and_nothing_has_none(void) {
         v.dims[0] = count;
         v.bytes = 4 * count;
         memset(&e, 0, sizeof e);
-        CHECK_OK(f->type->type.encode(NULL, f->state, &v, e.record, &scratch, &e.payload, &e.payload_bytes, &err), &err);
+        CHECK_OK(f->type->type.encode(NULL, f->state, &v, e.record, &scratch, &e.payload, &e.payload_bytes, &err),
+                 &err);
         CHECK_EQ_U64(count ? 24 : 0, e.payload_bytes);
         CHECK_EQ_U64(count ? 1 : 0, mldfi_load_u32(e.record + 20));
         CHECK_EQ_U64(count ? 1 : 0, mldfi_load_u32(e.record + 24));
@@ -143,9 +145,9 @@ static void a_level_is_a_part_read_from_its_table_alone(void) {
     CHECK_EQ_INT(MLDF_I64, edge.dtype);
     CHECK_EQ_U64(16, f->type->part_table(f, &part, e.record, &offset));
     CHECK_EQ_U64(24, offset);
-    CHECK_OK(f->type->part_column(f, &part, e.record, e.payload_bytes, (const uint8_t *)e.payload + offset, &column,
-                                  &err),
-             &err);
+    CHECK_OK(
+        f->type->part_column(f, &part, e.record, e.payload_bytes, (const uint8_t *)e.payload + offset, &column, &err),
+        &err);
     for (size_t i = 0; i < 4; i++)
         CHECK_EQ_U64(sentences[i], mldfi_load_u64(column.data + 8 * i));
     CHECK_STATUS(MLDF_END, f->type->part(f, 2, &part, &err), NULL);
