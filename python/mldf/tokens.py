@@ -210,8 +210,8 @@ def _with_table(field: FieldInfo, value: Mapping[str, Any]) -> bytes:
     return b"".join((head, data, bytes(-len(data) % 8), table.tobytes()))
 
 
-def _ends(field: FieldInfo, name: str, ends: Any) -> Array:
-    ends = np.asarray(ends)
+def _ends(field: FieldInfo, name: str, value: Any) -> Array:
+    ends: Array = np.asarray(value)
     if ends.size == 0:
         ends = ends.astype(np.int64)
     if ends.dtype.kind not in "iu" or ends.ndim != 1:

@@ -1,4 +1,4 @@
-"""Hierarchical text: paragraphs and sentences written and read, their levels in batches and as items, through the commands."""
+"""Hierarchical text: paragraphs and sentences written and read, levels in batches and as items, and the commands."""
 
 import itertools
 import json
