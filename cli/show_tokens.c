@@ -15,7 +15,7 @@ static bool says(const mldf_field *field, const char *member) {
 
 static bool is_tokens(const mldf_field *field) {
     return field->known && (field->type_id == MLDF_TEXT_TOKENIZED || field->type_id == MLDF_TOKEN_STREAM ||
-                            field->type_id == MLDF_TEXT_PACKED);
+                            field->type_id == MLDF_TEXT_PACKED || field->type_id == MLDF_TEXT_HIERARCHICAL);
 }
 
 /* The tokenizer is the one that made the field, as far as both say. */
