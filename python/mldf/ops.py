@@ -61,6 +61,7 @@ __all__ = [
     "Log",
     "MFCC",
     "Mel",
+    "MixSample",
     "MixUp",
     "Mono",
     "Noise",
@@ -942,6 +943,20 @@ class Mel(Operation):
         rate: int = 0,
     ) -> None:
         super().__init__(preset, bins, n_fft, win, hop, low, high, power, pad, rate)
+
+
+class MixSample(Operation):
+    """Another sample's recording under this one at a signal-to-noise ratio: its partner's, as mixup has it.
+
+    snr  decibels of the recording over the noise; [least, most]: drawn between them
+    p    the chance that noise is added
+    """
+
+    name: ClassVar[str] = "mix_sample"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("snr", "floats", ...), ("p", "float", 1))
+
+    def __init__(self, snr: Floats, p: float = 1) -> None:
+        super().__init__(snr, p)
 
 
 class MixUp(Operation):
