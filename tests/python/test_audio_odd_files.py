@@ -1,6 +1,6 @@
-"""Recordings as they are found: MP3 with and without headers of VBR, gapless tags, ID3 and APE tags, all rates of MPEG-1 and 2; Ogg with
-packets over several pages; FLAC of odd block sizes; AAC with and without perceptual noise; truncated ends. Counts are FFmpeg's, windows
-are slices as docs/spec/fields.md says."""
+"""Recordings as they are found: MP3 with and without headers of VBR, gapless tags, ID3 and APE tags, all rates; Ogg with
+packets over several pages; FLAC of odd block sizes; AAC with and without perceptual noise; truncated ends. Counts are
+FFmpeg's, windows are slices as docs/spec/fields.md says."""
 
 import struct
 import zlib
