@@ -33,7 +33,7 @@ enum {
     FAST_WIDE = 1,             /* flags: a value of the high band passes 8 bits */
     FAST_PROGRESSIVE = 2       /* the file was progressive before it was packed */
 };
-enum fast_sampling { FAST_GRAY, FAST_444, FAST_422, FAST_420, FAST_SAMPLINGS };
+enum fast_sampling { FAST_GRAY, FAST_444, FAST_422, FAST_420, FAST_440, FAST_411, FAST_SAMPLINGS };
 enum fast_colour { FAST_YCBCR, FAST_RGB, FAST_NO_COLOUR, FAST_COLOURS };
 
 /* Streams, in the order of the record: DC luma, DC chroma, then AC: low luma, low chroma, high luma, high chroma. */
@@ -70,6 +70,8 @@ struct fast_grid {
     uint32_t mcus_across, mcus_down;
     uint32_t segment, segments; /* MCUs in a segment; segments in a row of MCUs */
 };
+/* Of three components, the first with h x v blocks in an MCU, the others with one each. FAST_SAMPLINGS: not one of those above. */
+enum fast_sampling mldfi_fast_sampling(unsigned h, unsigned v);
 void mldfi_fast_grid(struct fast_grid *grid, enum fast_sampling sampling, uint32_t width, uint32_t height,
                      unsigned segment_log2);
 /* Entries of the index for stream 0 to 5. */
@@ -131,7 +133,7 @@ enum fast_reason {
     FAST_IS_PROGRESSIVE,
     FAST_SCANS,      /* more than one scan, or one in another order */
     FAST_QUANTISERS, /* of 16 bits, or not where they are expected */
-    FAST_SAMPLING,   /* another than the four */
+    FAST_SAMPLING,   /* another than the six */
     FAST_VALUES,     /* coefficients beyond the symbols */
     FAST_RANGE,      /* coefficients for which decoders need not agree */
     FAST_BYTES,      /* the file's bytes do not come back: runs or padding that are not canonical */

@@ -46,11 +46,7 @@ static enum fast_reason judge_frame(const struct jpeg_decompress_struct *c, enum
     for (int i = 1; i < 3; i++)
         if (p[i].h_samp_factor != 1 || p[i].v_samp_factor != 1)
             return FAST_SAMPLING;
-    int h = p[0].h_samp_factor, v = p[0].v_samp_factor;
-    *sampling = h == 1 && v == 1   ? FAST_444
-                : h == 2 && v == 1 ? FAST_422
-                : h == 2 && v == 2 ? FAST_420
-                                   : FAST_SAMPLINGS;
+    *sampling = mldfi_fast_sampling((unsigned)p[0].h_samp_factor, (unsigned)p[0].v_samp_factor);
     return *sampling == FAST_SAMPLINGS ? FAST_SAMPLING : FAST_TAKEN;
 }
 
@@ -254,7 +250,7 @@ static void read_file(struct coefficient_reader *r) {
         r->reason = find_scan(r->jpeg, r->bytes, s);
     if (r->reason != FAST_TAKEN)
         return;
-    /* A segment has 64 or 32 blocks of luma. */
+    /* A segment has 32 or 64 blocks of luma. */
     mldfi_fast_grid(&s->grid, sampling, c->image_width, c->image_height, sampling < FAST_422 ? 5 : 4);
     if (!holds_blocks(s)) {
         r->reason = FAST_DAMAGED;
