@@ -20,7 +20,7 @@ import struct
 import sys
 
 from vectors_audio import flac
-from vectors_fast_jpeg import PAYLOADS as FAST_JPEGS
+from vectors_fast_jpeg import PAYLOADS as FAST_JPEGS, SAMPLINGS as FAST_SAMPLINGS
 from vectors_video import IMAGES as VIDEO_IMAGES, payload as video_payload
 
 MAGIC = b"\x89MLDF\r\n\x1a\n"
@@ -966,8 +966,9 @@ def valid_files():
             {"any": image(40, 10, 3, 0, constant_bytes("rgb", 1200)), "pixels": image(0, 0, 0, 0, b"", 0, 0, 0), "png": None},
             {"any": None, "pixels": image(32, 32, 1, 0, bytes(1024)), "png": None}]
     yield "images", Writer(fields, [rows]), None, {}
-    rows = [{"image": image(height, width, channels, 7, payload)} for height, width, channels, payload in FAST_JPEGS.values()]
-    yield "fast_jpeg", Writer([image_field("image", 13, {"encode": "fast-jpeg", "fast_limit": 100})], [rows]), None, {}
+    for name, payloads in (("fast_jpeg", FAST_JPEGS), ("fast_jpeg_samplings", FAST_SAMPLINGS)):
+        rows = [{"image": image(height, width, channels, 7, payload)} for height, width, channels, payload in payloads.values()]
+        yield name, Writer([image_field("image", 13, {"encode": "fast-jpeg", "fast_limit": 100})], [rows]), None, {}
 
     fields = [sound_field("any", None, NULLABLE), sound_field("fixed", {"channels": 2, "mask": 3, "rate": 16000}),
               sound_field("packed", None, PREFIX), Field("draft", 20, {}, SIZE32, 24)]

@@ -185,7 +185,7 @@ def hostile(rng, good, rounds):
 
 
 @needs_library
-@pytest.mark.parametrize("name", [*(n for n in FILES if n not in ("streamed", "torn_header", "images", "encrypted_all")), "fast_jpeg"])
+@pytest.mark.parametrize("name", [*(n for n in FILES if n not in ("streamed", "torn_header", "images", "encrypted_all")), "fast_jpeg", "fast_jpeg_samplings"])
 def test_verify_finds_the_same_problems(library, tmp_path, name):
     """All of them, not the first alone. Images are left out: the reference reader does not decode them."""
     rng, good, path = random.Random("verify " + name), (VALID / (name + ".mldf")).read_bytes(), tmp_path / "a.mldf"
