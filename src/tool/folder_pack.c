@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "field/audio_type.h"
 #include "tool/corpus.h"
@@ -105,12 +106,34 @@ static void warn_mixed(const struct folder_run *run) {
     mldfi_feed_warn(run->feed, first->path, message);
 }
 
+/* A LeRobot dataset is Parquet tables and videos that belong together; Python packs it. */
+static mldf_status refuse_lerobot(const char *folder, mldf_error *err) {
+    mldf_buffer path = MLDF_BUFFER_INIT;
+    mldf_status status = mldfi_buffer_printf(&path, err, "%s/meta/info.json", folder);
+    if (status == MLDF_OK)
+        status = mldf_buffer_append(&path, "", 1, err);
+    size_t length = status == MLDF_OK ? strlen((const char *)path.data) - strlen("meta/info.json") : 0;
+    bool found = status == MLDF_OK && access((const char *)path.data, F_OK) == 0;
+    if (found) {
+        memcpy(path.data + length, "data", 5);
+        found = access((const char *)path.data, F_OK) == 0;
+    }
+    mldf_buffer_free(&path);
+    return !found ? status
+                  : mldfi_fail_file(err, MLDF_E_TYPE, folder,
+                                    "this is a LeRobot dataset; python3 -m mldf.lerobot packs it (or name one of its "
+                                    "folders)");
+}
+
 static mldf_status make_list(struct folder_run *run, mldf_layout layout, mldf_error *err) {
     struct feed *feed = run->feed;
     struct folder_hooks hooks = {on_left_out, on_unreadable, on_watch, run, feed->options->tokenize != NULL};
     mldf_status status = MLDF_OK;
-    for (size_t i = run->first; status == MLDF_OK && i < run->first + run->count; i++)
-        status = mldfi_folder_add(&run->list, feed->sources[i], run->count > 1, &hooks, err);
+    for (size_t i = run->first; status == MLDF_OK && i < run->first + run->count; i++) {
+        status = refuse_lerobot(feed->sources[i], err);
+        if (status == MLDF_OK)
+            status = mldfi_folder_add(&run->list, feed->sources[i], run->count > 1, &hooks, err);
+    }
     for (size_t i = 0; status == MLDF_OK && feed->target && i < run->list.count; i++)
         status = mldfi_source_is_not_target(run->list.entries[i].path, feed->target, err);
     if (status == MLDF_OK && run->list.count == 0)
