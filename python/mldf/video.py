@@ -72,7 +72,7 @@ class VideoFrames(Field):
         names = ("mode", "channels", "bits", "pts", "encode", "quality")
         out = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if self.fps is not None:
-            out["fps"] = list(_rate(self.fps))
+            out["fps"] = list(frame_rate(self.fps))
         return out
 
 
@@ -119,7 +119,7 @@ class OpticalFlow(Field):
         return {"dtype": dtype_text(self.dtype)}
 
 
-def _rate(fps: Any) -> tuple[int, int]:
+def frame_rate(fps: Any) -> tuple[int, int]:
     """Frames a second as a fraction of 32-bit numbers; 29.97 and the like are the 30000/1001 that they stand for."""
     try:
         value = fractions.Fraction(fps) if not isinstance(fps, (tuple, list)) else fractions.Fraction(fps[0], fps[1])
@@ -326,7 +326,7 @@ def _frame(field: FieldInfo, value: Any) -> bytes:
 def _list(field: FieldInfo, frames: Frames) -> bytes:
     """What mldf_video_list makes."""
     files = [_frame(field, value) for value in frames.frames]
-    num, den = _rate(frames.fps)
+    num, den = frame_rate(frames.fps)
     out = [b"mldfvfr1" + struct.pack("<IIII", len(files), frames.pts is not None, num, den)]
     out.append(np.cumsum([len(data) for data in files], dtype=np.uint64).tobytes())
     if frames.pts is not None:
