@@ -148,7 +148,7 @@ def peek(paths: Iterable[str], key: Key = None, passphrase: Passphrase = None) -
 # ---- of what is read ----
 
 _FORMATS = ("auto", "csv", "tsv", "jsonl", "tar", "folder", "text")
-_LAYOUTS = ("auto", "flat", "classes")
+_LAYOUTS = ("auto", "flat", "classes", "frames")
 
 
 def table_format(format: str | None) -> int:
