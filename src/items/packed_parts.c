@@ -366,7 +366,7 @@ mldf_status mldfi_packed_parts_cut(const mldf_view *view, uint32_t reader, uint6
         s.table = value.data;
         status = mldfi_parts_check_record(s.state, record, value.bytes, err);
         if (status >= 0 && !s.table && s.parts) {
-            status = mldf_reader_get_range(from, row, field, 0, s.parts * ENTRY_BYTES, scratch, &part, err);
+            status = mldf_reader_get_range(from, row, field, 0, s.parts * s.state->entry_bytes, scratch, &part, err);
             s.table = part.data;
         }
         if (status >= 0)
@@ -541,7 +541,7 @@ static mldf_status put_image(const mldf_view *view, const struct schema_field *k
     mldfi_store_u16(at + ENTRY_FLAGS, e.null ? ENTRY_NULL : 0);
     mldfi_store_u32(at + ENTRY_GROUP, (uint32_t)(view->first_row[image->reader] + image->row));
     mldfi_store_u64(at + ENTRY_BEGIN, image->begin);
-    memcpy(at + ENTRY_RECORD, e.record, sizeof e.record);
+    memcpy(at + ENTRY_RECORD, e.record, ENTRY_RECORD_MAX); /* that of an image is shorter */
     e.kind = 0;
     e.of = kind;
     return mldfi_parts_add(totals, &e, err);

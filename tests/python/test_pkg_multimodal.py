@@ -7,6 +7,7 @@ import subprocess
 import mldf
 import numpy as np
 import pytest
+from codec_files import run as run_program
 
 COMMAND = os.environ.get("MLDF")
 needs_command = pytest.mark.skipif(not COMMAND, reason="MLDF does not name the command")
@@ -431,3 +432,64 @@ def test_samples_of_all_sounds_are_their_sum(tmp_path):
         for threads in (0, 2):
             with mldf.Loader(path, 3, pipelines=steps, samples=True, threads=threads) as loader:
                 assert next(iter(loader))["doc.sound_samples"].tolist() == want
+
+
+@needs_command
+def test_videos_as_packets_are_parts(tmp_path):
+    """A record of 72 bytes needs wider entries: read back by value, by clips and by the command."""
+    film = tmp_path / "film.mp4"
+    source = ("-f", "lavfi", "-i", "testsrc2=size=64x48:rate=30:duration=2", "-f", "lavfi", "-i", "sine=duration=2")
+    run_program("ffmpeg", "-v", "error", "-y", *source, "-c:v", "libx264", "-g", "15", "-bf", "2", "-c:a", "aac", film)
+    kinds = mldf.Multimodal({"text": mldf.Tokens(100), "clip": mldf.CompressedVideo(), "image": mldf.Image()})
+    image = np.full((8, 8, 3), 9, np.uint8)
+    path = tmp_path / "v.mldf"
+    with mldf.Writer(path, {"doc": kinds, "film": mldf.CompressedVideo()}) as w:
+        for i in range(3):
+            doc = [("text", [1, 2, 3]), ("clip", film), ("image", image), ("clip", None), *[("clip", film)] * i]
+            w.append({"doc": doc, "film": film})
+    with mldf.open(path) as ds:
+        assert ds.rows["doc"]["milliseconds"].tolist() == [2000, 4000, 6000]
+        doc, alone = ds[2].doc, ds[2].film
+        assert [p.role for p in doc] == ["text", "clip", "image", "clip", "clip", "clip"] and doc[3].value is None
+        for k in (1, 4, 5):
+            assert np.array_equal(doc[k].value.frames([0, 17, -1]), alone.frames([0, 17, -1]))
+        assert np.array_equal(doc[2].value, image) and doc[0].value.tolist() == [1, 2, 3]
+    clip = [mldf.Clip(frames=4, stride=3, start="center"), mldf.Resize((16, 16))]
+    for backend in ("map", "read"):
+        for threads in (0, 2):
+            with mldf.Loader(
+                mldf.open(path, backend=backend), 3, pipelines={"doc.clip[0]": clip, "film": clip}, threads=threads
+            ) as loader:
+                (b,) = loader
+                assert b["doc.clip[0]"].shape == (3, 4, 16, 16, 3)
+                assert np.array_equal(b["doc.clip[0]"], b["film"])
+    packed = "packed(doc, 16, image_id=99, pad=0, image_tokens=4)"
+    assert mldf.open(path).as_view(packed)[0].tokens.tolist() == [
+        1,
+        2,
+        3,
+        99,
+        99,
+        99,
+        99,
+        1,
+        2,
+        3,
+        99,
+        99,
+        99,
+        99,
+        0,
+        0,
+    ]
+    run("verify", "--deep", "-q", path)
+    run("merge", path, path, "-o", tmp_path / "m.mldf")
+    with mldf.open(tmp_path / "m.mldf") as ds:
+        assert np.array_equal(ds[5].doc[4].value.frames([3]), alone.frames([3]))
+
+
+def test_a_tar_refuses_parts(tmp_path):
+    path = write(tmp_path / "a.mldf", [[("text", "x")]])
+    with pytest.raises(mldf.Error, match="field doc is multimodal, and a value is one member of a tar"):
+        mldf.convert(path, tmp_path / "a.tar")
+    assert not (tmp_path / "a.tar").exists()
