@@ -303,6 +303,20 @@ static mldf_status part_entry(const struct schema_field *field, const struct fie
     return MLDF_END;
 }
 
+/* The record counts images and tokens of all kinds together: where one kind has them all, they are its own. */
+static bool part_total(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
+                       bool entries, uint64_t *out) {
+    const struct multimodal_state *s = field->state;
+    for (size_t i = 0; i < s->kinds->field_count; i++) {
+        const struct schema_field *kind = &s->kinds->fields[i];
+        bool counted = entries ? kind->type->self_describing == FAMILY_IMAGE : mldfi_is_tokens(kind->info.type_id);
+        if (counted != (i == part->index))
+            return false;
+    }
+    *out = mldfi_load_u32(record + (entries ? PARTS_IMAGES : PARTS_TOKENS));
+    return true;
+}
+
 static mldf_status part_column(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
                                uint64_t payload_bytes, const uint8_t *table, mldf_buffer *out, mldf_error *err) {
     const struct multimodal_state *s = field->state;
@@ -433,6 +447,7 @@ const struct field_type mldfi_type_multimodal = {
     .part_edge = part_edge,
     .part_table = part_table,
     .part_entry = part_entry,
+    .part_total = part_total,
     .part_column = part_column,
     .value_json = value_json,
     .same = same,

@@ -493,3 +493,54 @@ def test_a_tar_refuses_parts(tmp_path):
     with pytest.raises(mldf.Error, match="field doc is multimodal, and a value is one member of a tar"):
         mldf.convert(path, tmp_path / "a.tar")
     assert not (tmp_path / "a.tar").exists()
+
+
+@pytest.mark.parametrize("backend", ["map", "read"])
+@pytest.mark.parametrize("name", ["doc.ids", "doc.image"])
+def test_buckets_and_budgets_come_from_the_record(tmp_path, name, backend):
+    """Lengths as the rows have them, with the parts themselves out of reach: their tables are destroyed."""
+    rng = np.random.default_rng(4)
+    path = tmp_path / "a.mldf"
+    kinds = {"ids": mldf.Tokens(1000), "image": mldf.Image(), "note": mldf.Text()}
+    with mldf.Writer(path, {"doc": mldf.Multimodal(kinds, nullable=True)}, checksums=False) as w:
+        for i in range(60):
+            doc = [("ids", rng.integers(0, 900, int(n)).tolist()) for n in rng.integers(0, 40, int(rng.integers(0, 4)))]
+            doc += [
+                ("image", picture(rng, 8, 8) if rng.random() < 0.8 else None) for _ in range(int(rng.integers(0, 5)))
+            ]
+            doc += [("note", "x"), ("ids", None)]
+            w.append({"doc": None if i % 13 == 5 else doc})
+    steps = {"doc.ids": [mldf.Cast("i64"), mldf.Ragged()], "doc.image": [mldf.RandomResizedCrop(4)]}
+    column = "tokens" if name == "doc.ids" else "images"
+    inner = 1 if name == "doc.ids" else 4 * 4 * 3
+    budget = 150 if name == "doc.ids" else 20 * inner
+    rows = mldf.open(path).rows["doc"]
+    nulls = np.arange(60) % 13 == 5
+    length = np.where(nulls, 0, rows[column]).astype(int)
+    options = {
+        "pipelines": {name: steps[name]},
+        "fields": [name],
+        "index": True,
+        "bucket": name,
+        "seed": 2,
+        "shuffle": True,
+    }
+    with mldf.Loader(mldf.open(path, backend=backend), 1, budget=budget, **options) as loader:
+        count = len(loader)
+        seen = []
+        for b in loader:
+            index, offset = b["index"].tolist(), b[f"{name}_offset"]
+            assert np.diff(offset).tolist() == length[index].tolist()
+            assert len(index) == 1 or length[index].max() * len(index) * inner <= budget
+            seen += index
+        assert sorted(seen) == list(range(60)) and count < 60
+    data = bytearray(path.read_bytes())
+    for row, null in zip(rows, nulls):
+        if not null:
+            begin = int(row["ptr"])
+            data[begin : begin + 64 * int(row["parts"])] = b"\xff" * (64 * int(row["parts"]))
+    path.write_bytes(data)
+    with mldf.Loader(mldf.open(path, backend=backend, verify=False), 1, budget=budget, **options) as loader:
+        assert len(loader) == count
+        with pytest.raises(mldf.Error, match="field doc"):
+            list(loader)
