@@ -5,6 +5,7 @@
 #include "field/field.h"
 #include "pipeline/op.h"
 #include "pipeline/plan.h"
+#include "util/arena.h"
 
 /* ---- Text → statements (parse.c) ---------------------------------------------------------------------------------------------- */
 
@@ -47,11 +48,6 @@ struct statement {
     size_t binding_count;
     struct step *steps;
     size_t step_count;
-};
-/* Memory that is freed at once (lex.c). Begins as {0}. */
-struct arena_block;
-struct arena {
-    struct arena_block *blocks;
 };
 struct mldf_pipeline {
     const mldf_context *context;
