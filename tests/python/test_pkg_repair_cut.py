@@ -1,4 +1,4 @@
-"""repair of files that were cut before or inside their rows: values that show where they end are saved, and nothing else."""
+"""repair of files that were cut before or inside their rows: values that show where they end are saved."""
 
 import io
 import struct
@@ -113,7 +113,7 @@ HEADER = struct.Struct("<HHIQHHIQQQQQ")
 
 
 def places(path):
-    """(byte where the rows begin, bytes of a row, where the payloads of each sample end), by docs/spec/format.md alone."""
+    """(byte where the rows begin, bytes of a row, where the payloads of each sample end), by docs/spec/format.md."""
     data = path.read_bytes()
     _, _, _, samples, fields, _, _, descriptors, rows, *_ = HEADER.unpack_from(data, 9)
     found, align, end = [], 1, 0
