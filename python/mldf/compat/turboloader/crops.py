@@ -63,7 +63,7 @@ def crop_resize_normalize_u8_gather(
         raise ArgumentError(f"images of {images.shape[1:3]} and an output of {(height, width)}: a side has no pixels")
     direct = output.dtype == np.float32 and output.flags.c_contiguous and output.flags.writeable
     out = output if direct else np.empty(output.shape, np.float32)
-    statistics = None if mean is None else tuple(tuple(float(v) for v in np.broadcast_to(s, 3)) for s in (mean, std))
+    statistics = None if mean is None else (_three(mean), _three(std))
     _mldf.crop_gather(
         np.ascontiguousarray(images),
         images.shape[:3],
@@ -77,3 +77,7 @@ def crop_resize_normalize_u8_gather(
     )
     if not direct:
         output[...] = out
+
+
+def _three(values: Any) -> tuple[float, ...]:
+    return tuple(float(v) for v in np.broadcast_to(values, 3))
