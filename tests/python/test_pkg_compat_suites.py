@@ -329,12 +329,12 @@ def test_crops_come_as_floats_of_both_kinds_and_layouts():
 
 
 def test_jpegs_are_decoded_at_eighths_of_their_size():
-    y, x = np.mgrid[:61, :83]
+    y, x = np.mgrid[:64, :80]
     jpeg = mldf.images.encode(np.stack([x * 3, y * 4, 255 - x - y], 2).astype(np.uint8), quality=95)
     whole = mldf.images.decode(jpeg)
     for eighths in range(1, 8):
         small = mldf.images.decode(jpeg, eighths=eighths)
-        size = (-(-83 * eighths // 8), -(-61 * eighths // 8))
+        size = (10 * eighths, 8 * eighths)
         assert small.shape == (*size[::-1], 3)
         smooth = np.asarray(Image.fromarray(whole).resize(size, Image.Resampling.BOX), np.float32)
         assert np.abs(small.astype(np.float32) - smooth).mean() < 3
@@ -342,6 +342,8 @@ def test_jpegs_are_decoded_at_eighths_of_their_size():
         assert np.array_equal(part, small[2:6, 3:8])
         if 8 % eighths == 0:
             assert np.array_equal(mldf.images.decode(jpeg, scale=8 // eighths), small)
+    odd = mldf.images.encode(np.zeros((61, 83, 3), np.uint8))
+    assert [mldf.images.decode(odd, eighths=e).shape[:2] for e in (1, 3, 7)] == [(8, 11), (23, 32), (54, 73)]
     for mistake, message in (({"eighths": 3, "scale": 2}, "with scale 1"), ({"eighths": 9}, "eighths")):
         with pytest.raises(mldf.errors.ArgumentError, match=message):
             mldf.images.decode(jpeg, **mistake)
