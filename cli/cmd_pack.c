@@ -228,7 +228,7 @@ const struct command command_pack = {
     "that names file, line and column. Cells of fields of images or\n"
     "recordings and of --files columns are paths of files to read.\n"
     "\n"
-    "tar archives (plain, gzip, zstd; - with --format tar): a sample for each key, a field for each extension.\n"
+    "tar archives (plain, gzip, zstd, bzip2, xz; - with --format tar): a sample for each key, a field for each extension.\n"
     "\n"
     "--text with --tokenizer makes tokens of one field: a column, an extension; of folders every file is a document, and so is\n"
     "a source named .txt or .md (or any with --format text). Strings of special tokens inside documents are text. The file keeps\n"

@@ -108,7 +108,7 @@ typedef enum mldf_source_format {
     MLDF_SOURCE_CSV,
     MLDF_SOURCE_TSV,
     MLDF_SOURCE_JSONL,  /* an object for each line, or one array of objects */
-    MLDF_SOURCE_TAR,    /* plain, gzip or zstd */
+    MLDF_SOURCE_TAR,    /* plain, or compressed with gzip, zstd, bzip2 or xz */
     MLDF_SOURCE_FOLDER, /* never needs to be said */
     MLDF_SOURCE_TEXT    /* with text_field: each file is a document, whatever its name */
 } mldf_source_format;
