@@ -143,13 +143,21 @@ def from_lerobot(
 ) -> WriteResult:
     """Packs a LeRobot dataset: a row for each step, ready for ``Loader(group="episode_index", windows=...)``.
 
-    source     the dataset's folder
-    out        the file that is written
-    cameras    these alone; None: all. Columns of images need nothing more
-    decode     of cameras that are MP4 files: called with the file, the second at which the episode begins, and how many
-               frames it has; gives them, as an array or a list of image files
-    overwrite  replace a file of that name
-    options    of the :class:`mldf.Writer`
+    Parameters
+    ----------
+    source
+        The dataset's folder.
+    out
+        The file that is written.
+    cameras
+        These alone; None: all. Columns of images need nothing more.
+    decode
+        Of cameras that are MP4 files: called with the file, the second at which the episode begins, and how many frames
+        it has; gives them, as an array or a list of image files.
+    overwrite
+        Replace a file of that name.
+    **options
+        Of the :class:`mldf.Writer`.
     """
     root = pathlib.Path(source)
     info = _json(root / "meta" / "info.json")

@@ -10,18 +10,6 @@ array([  464,  3290,   318, 50256], dtype=uint16)
 ...     w.append({"stream": {"tokens": [1, 2, 3], "ends": [2, 3]}, "packed": {"tokens": [4, 5, 0], "ends": [2]}})
 >>> mldf.open(path).documents(0, "stream").tolist()
 [[0, 2], [2, 3]]
-
-Every type takes
-
-vocabulary        the number of ids: an id outside 0 … vocabulary - 1 is refused when it is written
-dtype             "uint8", "uint16" or "int32"; chosen by the vocabulary unless given
-bos, eos, pad     ids with these meanings
-eos_inside        True: documents end with their eos, stored; False: they do not
-tokenizer         its name
-tokenizer_sha256  of its file, 64 hexadecimal digits in lower case
-specials          "text" or "parse": how strings of special tokens inside documents were treated
-nullable          a sample may lack the value
-compress          zstd: True, or a level from 1 to 22 (not of a TokenStream)
 """
 
 from __future__ import annotations
@@ -55,14 +43,6 @@ PIECE = np.dtype([("end", "<u4"), ("from", "<u4")])
 class Tokens(Field):
     """The ids of one document, an array of one dimension of uint8, uint16 or int32.
 
-    vocabulary        the number of ids: an id outside 0 … vocabulary - 1 is refused when it is written
-    dtype             "uint8", "uint16" or "int32"; chosen by the vocabulary unless given
-    bos, eos, pad     ids with these meanings
-    eos_inside        True: documents end with their eos, stored; False: they do not
-    tokenizer         its name; or the tokenizer itself: then a Writer takes str, see below
-    tokenizer_sha256  of its file, 64 hexadecimal digits in lower case
-    specials          "text" or "parse": how strings of special tokens inside documents were treated
-
     tokenizer may be a Tokenizer of Hugging Face tokenizers, a fast one of transformers, an Encoding of tiktoken, a
     SentencePieceProcessor, or any callable from a list of str to a list of ids (or of {"tokens": ids, "loss_mask":
     mask}, whose other members are values of the fields of their names). It is called with about 1 MB of text at a time.
@@ -71,6 +51,27 @@ class Tokens(Field):
     as a dict.
 
     A Writer takes lists, arrays and tensors of any integer dtype. docs/guides/text.md has more.
+
+    Parameters
+    ----------
+    vocabulary
+        The number of ids: an id outside 0 … vocabulary - 1 is refused when it is written.
+    dtype
+        "uint8", "uint16" or "int32"; chosen by the vocabulary unless given.
+    bos, eos, pad
+        Ids with these meanings.
+    eos_inside
+        True: documents end with their eos, stored; False: they do not.
+    tokenizer
+        Its name; or the tokenizer itself: then a Writer takes str, see below.
+    tokenizer_sha256
+        Of its file, 64 hexadecimal digits in lower case.
+    specials
+        "text" or "parse": how strings of special tokens inside documents were treated.
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd: True, or a level from 1 to 22 (not of a TokenStream).
     """
 
     type_name: ClassVar[str] = "text_tokenized"
@@ -105,6 +106,27 @@ class TokenStream(Tokens):
 
     A Writer takes an array (one document), or {"tokens": array, "ends": ends of the documents, ascending}. Reading
     gives the ids; ``Dataset.documents`` the ends. Arguments as of :class:`Tokens`.
+
+    Parameters
+    ----------
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd: True, or a level from 1 to 22 (not of a TokenStream).
+    vocabulary
+        The number of ids: an id outside 0 … vocabulary - 1 is refused when it is written.
+    dtype
+        "uint8", "uint16" or "int32"; chosen by the vocabulary unless given.
+    bos, eos, pad
+        Ids with these meanings.
+    eos_inside
+        True: documents end with their eos, stored; False: they do not.
+    tokenizer
+        Its name.
+    tokenizer_sha256
+        Of its file, 64 hexadecimal digits in lower case.
+    specials
+        "text" or "parse": how strings of special tokens inside documents were treated.
     """
 
     type_name: ClassVar[str] = "token_stream"
@@ -118,6 +140,27 @@ class PackedTokens(Tokens):
     A Writer takes an array (one piece), or {"tokens": array, "ends": ends of the pieces, "from": position of each
     piece's first token in its document}; "from" may be left out. Tokens after the last end are padding. Arguments as of
     :class:`Tokens`.
+
+    Parameters
+    ----------
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd: True, or a level from 1 to 22 (not of a TokenStream).
+    vocabulary
+        The number of ids: an id outside 0 … vocabulary - 1 is refused when it is written.
+    dtype
+        "uint8", "uint16" or "int32"; chosen by the vocabulary unless given.
+    bos, eos, pad
+        Ids with these meanings.
+    eos_inside
+        True: documents end with their eos, stored; False: they do not.
+    tokenizer
+        Its name.
+    tokenizer_sha256
+        Of its file, 64 hexadecimal digits in lower case.
+    specials
+        "text" or "parse": how strings of special tokens inside documents were treated.
     """
 
     type_name: ClassVar[str] = "text_packed"

@@ -47,16 +47,24 @@ CHECKPOINT_SECONDS = 30.0  # of write(resume=True)
 
 @dataclass(frozen=True)
 class WriteResult:
-    """What was written."""
+    """What was written.
+
+    Parameters
+    ----------
+    samples
+        In the file.
+    bytes
+        Of the file.
+    skipped
+        With on_error="skip": (number of the append call, why).
+    fields
+        Of the file.
+    """
 
     samples: int
-    """In the file."""
     bytes: int
-    """Of the file."""
     skipped: list[tuple[int, str]]
-    """With on_error="skip": (number of the append call, why)."""
     fields: Schema
-    """Of the file."""
 
 
 def writer_options(
@@ -98,28 +106,43 @@ def _card(card: Mapping[str, Any] | None) -> str | None:
 class Writer:
     """Writes a dataset, sample by sample; threads encode while Python goes on.
 
-    path        the new file; it appears under this name only when it is complete and on disk
-    fields      ``{"image": mldf.Image(), "label": mldf.Int()}``; also names of types, dicts, or the schema of another
-                dataset
-    overwrite   replace an existing file
-    threads     that encode; None: the CPUs this process may use; 0: none
-    card        a dict that describes the dataset
-    checksums   of every payload and table
-    dictionary  train one zstd dictionary for the compressed fields
-    page_size   of the file, a power of two; None: the library's choice
-    progress    True: a bar on stderr; or a function that is called (:class:`mldf.Progress`)
-    key, passphrase   encrypt with them
-    encrypt_all       encrypt names of fields, numbers, keys and card too; opening needs the key, and reads all tables
-    on_error    "raise", or "skip": leave out samples that cannot be encoded
-    check       decode every image after it was encoded
-    resume      the file grows as PATH.partial, which outlives an interruption: see :meth:`checkpoint`
-
     Use it in a ``with`` block: its end completes the file, an exception inside it leaves nothing behind. Without
     ``with``, call :meth:`close`: a writer that is never closed writes no file, and says so on stderr.
 
     A value that its field cannot hold is refused at once, and the writer may go on; what only shows when an image is
     encoded may be raised by a later append or at the end, because threads encode, and ends the writer. Both name
     sample and field. Several threads may append; their samples come in the order in which they do.
+
+    Parameters
+    ----------
+    path
+        The new file; it appears under this name only when it is complete and on disk.
+    fields
+        ``{"image": mldf.Image(), "label": mldf.Int()}``; also names of types, dicts, or the schema of another dataset.
+    overwrite
+        Replace an existing file.
+    threads
+        That encode; None: the CPUs this process may use; 0: none.
+    card
+        A dict that describes the dataset.
+    checksums
+        Of every payload and table.
+    dictionary
+        Train one zstd dictionary for the compressed fields.
+    page_size
+        Of the file, a power of two; None: the library's choice.
+    key, passphrase
+        Encrypt with them.
+    on_error
+        "raise", or "skip": leave out samples that cannot be encoded.
+    check
+        Decode every image after it was encoded.
+    resume
+        The file grows as PATH.partial, which outlives an interruption: see :meth:`checkpoint`.
+    progress
+        True: a bar on stderr; or a function that is called (:class:`mldf.Progress`).
+    encrypt_all
+        Encrypt names of fields, numbers, keys and card too; opening needs the key, and reads all tables.
     """
 
     def __init__(
@@ -169,11 +192,18 @@ class Writer:
     ) -> Writer:
         """Appends samples to an existing MLDF file, with its schema. Until the end succeeds the file is what it was.
 
-        path             the file
-        threads          that encode; None: the CPUs this process may use; 0: none
-        key, passphrase  of an encrypted file
-        on_error         "raise", or "skip": leave out samples that cannot be encoded
-        progress         True: a bar on stderr; or a function that is called
+        Parameters
+        ----------
+        path
+            The file.
+        threads
+            That encode; None: the CPUs this process may use; 0: none.
+        key, passphrase
+            Of an encrypted file.
+        on_error
+            "raise", or "skip": leave out samples that cannot be encoded.
+        progress
+            True: a bar on stderr; or a function that is called.
         """
         self = cls.__new__(cls)
         options = {
@@ -230,11 +260,18 @@ class Writer:
         return self._calls - len(self._refused) + (len(self._waiting.held) if self._waiting else 0)
 
     def append(self, sample: Mapping[str, Any] | Sequence[Any], key: str | bytes | None = None) -> None:
-        """One sample: a dict of name to value, or a sequence of values in the fields' order.
+        """One sample.
 
         Values may be numbers, str, bytes, NumPy arrays, lists, PIL images, torch tensors (images: channels first),
-        and paths of files for images and bytes. What a dict lacks is a null. key: the sample's name; all samples
-        have one or none. Text for a field with a tokenizer waits until there is about 1 MB of it.
+        and paths of files for images and bytes. Text for a field with a tokenizer waits until there is about 1 MB of
+        it.
+
+        Parameters
+        ----------
+        sample
+            A dict of name to value, or a sequence of values in the fields' order. What a dict lacks is a null.
+        key
+            The sample's name; all samples have one or none.
         """
         if self._waiting is not None:
             self._wait(sample, key)
@@ -303,7 +340,15 @@ class Writer:
         )
 
     def extend(self, samples: Iterable[Any], keys: Iterable[str] | None = None) -> None:
-        """Many samples. samples: anything to iterate over; keys: as many names."""
+        """Many samples.
+
+        Parameters
+        ----------
+        samples
+            Anything to iterate over.
+        keys
+            As many names.
+        """
         if keys is None:
             for sample in samples:
                 self.append(sample)
@@ -315,6 +360,11 @@ class Writer:
         """With resume=True: makes all samples so far durable. After an interruption, a writer of the same path, fields
         and options goes on behind them, and its `position` is what was given here: where the caller is in its source.
         False: nothing could be saved yet, because a dictionary is still being learnt.
+
+        Parameters
+        ----------
+        position
+            Where the caller is in its source: a writer that goes on has it as its `position`.
         """
         with self._lock:
             self._tokenize()
@@ -461,14 +511,6 @@ def write(
     """Writes anything that can be indexed or iterated: a torch dataset, a list of dicts, a generator, a dict of
     columns, a DataFrame, a pyarrow table, a structured array, another mldf dataset.
 
-    path      the new file
-    dataset   what is written
-    fields    as for :class:`Writer`; None: found from the values, and named in the result
-    keys      a name for each sample
-    decrypt   what comes of an encrypted dataset is not encrypted with its secret
-    progress  True: a bar on stderr; or a function that is called
-    options   those of :class:`Writer`
-
     Without fields, an mldf dataset keeps its own: images stay as they are stored, and keys go along. Of anything else
     the fields are found from the values, whole columns or the first 100 samples: numbers, text, bytes, images (uint8
     arrays of height, width and 1, 3 or 4 channels; PIL images; files' bytes or paths), recordings, arrays, lists of
@@ -476,6 +518,25 @@ def write(
     resume=True saves a checkpoint every now and then; the same call after an interruption goes on from there, if the
     samples come in the same order.
 
+    Parameters
+    ----------
+    path
+        The new file.
+    dataset
+        What is written.
+    fields
+        As for :class:`Writer`; None: found from the values, and named in the result.
+    keys
+        A name for each sample.
+    decrypt
+        What comes of an encrypted dataset is not encrypted with its secret.
+    progress
+        True: a bar on stderr; or a function that is called.
+    **options
+        Those of :class:`Writer`.
+
+    Examples
+    --------
     >>> import mldf, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "t.mldf")
     >>> mldf.write(path, [("one", 1), ("two", 2)], {"name": "text", "n": "int"}).samples
