@@ -13,7 +13,7 @@ import pathlib
 import re
 
 INTERNAL = {"from_raw", "from_reader"}  # public by name, for the package's own use
-SECTIONS = ("errors", "images", "compat.ffcv", "compat.torchvision", "compat.turboloader")
+SECTIONS = ("ops", "errors", "images", "compat.ffcv", "compat.torchvision", "compat.turboloader")
 
 
 @dataclasses.dataclass

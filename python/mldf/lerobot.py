@@ -17,14 +17,14 @@ import os
 import pathlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from .errors import ArgumentError, CorruptError, NotFoundError, UnsupportedError
 from .fields import Field, Float, Int, NDArray, Text
 from .video import Frames, VideoFrames
-from .writer import Writer, WriteResult
+from .writer import Writer, WriteResult, WriterOptions
 
 __all__ = ["from_lerobot"]
 
@@ -138,8 +138,7 @@ def from_lerobot(
     *,
     cameras: Sequence[str] | None = None,
     decode: Callable[[pathlib.Path, float, int], Any] | None = None,
-    overwrite: bool = False,
-    **options: Any,
+    **options: Unpack[WriterOptions],
 ) -> WriteResult:
     """Packs a LeRobot dataset: a row for each step, ready for ``Loader(group="episode_index", windows=...)``.
 
@@ -154,10 +153,8 @@ def from_lerobot(
     decode
         Of cameras that are MP4 files: called with the file, the second at which the episode begins, and how many frames
         it has; gives them, as an array or a list of image files.
-    overwrite
-        Replace a file of that name.
     **options
-        Of the :class:`mldf.Writer`.
+        Of the :class:`mldf.Writer`: :class:`mldf.WriterOptions`; a card gets the member "lerobot".
     """
     root = pathlib.Path(source)
     info = _json(root / "meta" / "info.json")
@@ -183,18 +180,20 @@ def from_lerobot(
     described = _meta(root, "episodes")
     by_number = {int(e["episode_index"]): e for e in described or []}
     card = {
+        **(options.get("card") or {}),
         "lerobot": {
             "info": info,
             "stats": _json(root / "meta" / "stats.json"),
             "tasks": _meta(root, "tasks"),
             "episodes": described,
-        }
+        },
     }
     plain = [name for name in fields if name not in chosen]
     shapes = {name: tuple(int(n) for n in info["features"][name].get("shape", ())) for name in plain}
     rate = info["fps"]
     numbers = np.asarray(table.column("episode_index").to_pylist(), np.int64).reshape(-1)
-    with Writer(out, fields, card=card, overwrite=overwrite, **options) as w:
+    options["card"] = card
+    with Writer(out, fields, **options) as w:
         for first, end in _episodes(numbers):
             part = table.slice(first, end - first)
             columns = {name: part.column(name).to_pylist() for name in plain}

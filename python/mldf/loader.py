@@ -122,7 +122,7 @@ class Loader:
     batch_size
         Samples of a batch of this rank (64).
     shuffle
-        True: order="random", False: "sequential".
+        Alias of order: True is "random", False "sequential".
     pipelines
         A dict of field to a list of operations, ``{"image": [mldf.RandomResizedCrop(224), ...]}``, or the pipeline's
         text. None for a field leaves it out. Callables, last in a list, get the output's whole array.
@@ -186,8 +186,8 @@ class Loader:
         of recordings.
     windows, delta_timestamps
         Rows with their neighbours in the group, as ``{"action": range(16), "state": [-1, 0], "camera": [-0.1, 0.0]}``:
-        whole numbers are rows, floats seconds; delta_timestamps is the same, in seconds. One more output x_is_pad says
-        which lie outside the group. The group's video is in its first row.
+        whole numbers are rows, floats seconds. delta_timestamps is an alias, as LeRobot calls it: all in seconds. One
+        more output x_is_pad says which lie outside the group. The group's video is in its first row.
     edge, tolerance, drop_n_last, time
         With windows. edge, of rows outside the group: "clamp" to its first and last, "zero", "drop" such items,
         "error". tolerance, in seconds: a row or frame must be that near. drop_n_last: so many rows at the end of each

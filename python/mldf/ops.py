@@ -1,7 +1,7 @@
 """Every operation of the library as a class. Written by tools/make_operations.py from what the library says of itself.
 
-Each is also a name of :mod:`mldf` itself: ``mldf.RandomResizedCrop(224)``. Mistakes in the parameters are reported when
-the object is made; whether the operation fits the field, when the loader is.
+The well-known ones are also names of :mod:`mldf` itself: ``mldf.RandomResizedCrop(224)``. Mistakes in the parameters
+are reported when the object is made; whether the operation fits the field, when the loader is.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from . import _mldf
 from .dataset import Dataset
@@ -40,7 +40,7 @@ from .sources import columns_of, named, samples_from, with_keys
 from .tokenizing import Tokenizing, tokenizing
 from .values import converter, plain
 
-__all__ = ["WriteResult", "Writer", "write"]
+__all__ = ["WriteResult", "Writer", "WriterOptions", "write"]
 
 CHECKPOINT_SECONDS = 30.0  # of write(resume=True)
 
@@ -101,6 +101,39 @@ def _card(card: Mapping[str, Any] | None) -> str | None:
         return json.dumps(dict(card), allow_nan=False, default=plain)
     except (TypeError, ValueError, RecursionError) as error:
         raise WrongTypeError(f"card takes what JSON can hold: {error}") from None
+
+
+class WriterOptions(TypedDict, total=False):
+    """The options of a :class:`Writer`, which explains them, and of what writes with one: :func:`write`.
+
+    >>> import mldf
+    >>> how: mldf.WriterOptions = {"overwrite": True, "on_error": "skip"}
+    """
+
+    overwrite: bool
+    """Replace an existing file."""
+    threads: int | None
+    """That encode; None: the CPUs this process may use; 0: none."""
+    card: Mapping[str, Any] | None
+    """A dict that describes the dataset."""
+    checksums: bool
+    """Of every payload and table (True)."""
+    dictionary: bool
+    """Train one zstd dictionary for the compressed fields."""
+    page_size: int | None
+    """A power of two; None: the library's choice."""
+    key: Key
+    """Encrypt with it: 32 bytes."""
+    passphrase: Passphrase
+    """Instead of a key."""
+    on_error: str
+    """ "raise", or "skip": leave out samples that cannot be encoded."""
+    check: bool
+    """Decode every image after it was encoded."""
+    resume: bool
+    """Keep PATH.partial when interrupted, and go on from it."""
+    encrypt_all: bool
+    """Encrypt names of fields, numbers, keys and card too."""
 
 
 class Writer:
@@ -506,7 +539,7 @@ def write(
     keys: Iterable[str] | None = None,
     decrypt: bool = False,
     progress: ProgressArgument = None,
-    **options: Any,
+    **options: Unpack[WriterOptions],
 ) -> WriteResult:
     """Writes anything that can be indexed or iterated: a torch dataset, a list of dicts, a generator, a dict of
     columns, a DataFrame, a pyarrow table, a structured array, another mldf dataset.
@@ -533,7 +566,7 @@ def write(
     progress
         True: a bar on stderr; or a function that is called.
     **options
-        Those of :class:`Writer`.
+        Those of :class:`Writer`: :class:`mldf.WriterOptions`.
 
     Examples
     --------
@@ -544,18 +577,19 @@ def write(
     >>> mldf.write(path, {"name": ["one", "two"], "n": [1, 2]}, overwrite=True).fields
     Schema(name: text, n: int)
     """
+    given: dict[str, Any] = {**options}
     source, decrypt = columns_of(dataset), flag("decrypt", decrypt)
     if isinstance(dataset, Dataset):
         source = dataset.with_options(decode=False) if fields is None else dataset
         keys = dataset.keys if keys is None and fields is None and dataset.has_keys else keys
         fields = dataset.schema if fields is None else fields
-        options.setdefault("card", dataset.card or None)
+        given.setdefault("card", dataset.card or None)
         if not decrypt:
-            other = options.get("key") or options.get("passphrase")
-            options |= {name: v for name, v in dataset._secret().items() if name == "encrypt_all" or not other}
+            other = given.get("key") or given.get("passphrase")
+            given |= {name: v for name, v in dataset._secret().items() if name == "encrypt_all" or not other}
     if fields is None:
         fields, source = infer_source(source)
-    with Reporting("write", progress) as hook, Writer(path, fields, **options) as writer:
+    with Reporting("write", progress) as hook, Writer(path, fields, **given) as writer:
         told, saved = 0.0, time.monotonic()
         done = _place(writer)
         samples, total = samples_from(source, done)
@@ -563,7 +597,7 @@ def write(
         pairs = ((sample, None) for sample in samples) if names is None else with_keys(samples, names)
         for i, (sample, key) in enumerate(pairs, done):
             writer.append(sample, key)
-            if options.get("resume") and time.monotonic() - saved > CHECKPOINT_SECONDS:
+            if given.get("resume") and time.monotonic() - saved > CHECKPOINT_SECONDS:
                 writer.checkpoint(str(i + 1).encode())
                 saved = time.monotonic()
             if hook is not None and (time.monotonic() - told > 0.05 or i + 1 == total):
