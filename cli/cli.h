@@ -19,7 +19,7 @@ enum { EXIT_FINE = 0, EXIT_DATA = 1, EXIT_USAGE = 2, EXIT_ENVIRONMENT = 3, EXIT_
 struct option_spec {
     char letter;       /* 0: none */
     const char *name;  /* long name, or NULL */
-    const char *value; /* what the help calls its value; NULL: a flag */
+    const char *value; /* what the help calls its value; NULL: a flag; [ID]: --name, --name=ID or --name NUMBER */
     const char *help;  /* NULL: not listed in the help (a long form of a letter) */
 };
 

@@ -391,7 +391,7 @@ const struct option_spec samples_options[] = {
     {0, "raw", "FIELD", "write the bytes of this field and nothing else, one sample after the other"},
     {0, "full", NULL, "arrays and payloads of any size in full"},
     {0, "tokenizer", "TOKENIZER",
-     "show tokens as text: sentencepiece:FILE or exec:COMMAND (a program, started without a shell); tokens of bytes are by themselves"},
+     "show tokens as text: sp:MODEL or exec:COMMAND (a program, started without a shell); tokens of bytes are by themselves"},
     {0, "tokenizer-timeout", "SECONDS", "for one answer of the program (default 300)"},
     {0, NULL, NULL, NULL},
 };

@@ -43,10 +43,11 @@ enum {
     MLDF_VIDEO_COMPRESSED = 31,   /* packets of H.264, HEVC, VP9, AV1 ... and sound; see video.h */
     MLDF_VIDEO_OPTICAL_FLOW = 32, /* (frames, height, width, 2): how far each pixel moves */
     MLDF_TEXT = 40,
-    MLDF_TEXT_TOKENIZED = 41, /* ids of a vocabulary; see tokens.h */
-    MLDF_TEXT_PACKED = 42,    /* a sequence that holds pieces of several documents */
-    MLDF_TOKEN_STREAM = 44,   /* one long run of ids, and where its documents end */
-    MLDF_MULTIMODAL = 50,     /* parts of several kinds in document order; see multimodal.h */
+    MLDF_TEXT_TOKENIZED = 41,    /* ids of a vocabulary; see tokens.h */
+    MLDF_TEXT_PACKED = 42,       /* a sequence that holds pieces of several documents */
+    MLDF_TEXT_HIERARCHICAL = 43, /* a document of paragraphs and sentences */
+    MLDF_TOKEN_STREAM = 44,      /* one long run of ids, and where its documents end */
+    MLDF_MULTIMODAL = 50,        /* parts of several kinds in document order; see multimodal.h */
     MLDF_PRIVATE = 0x8000
 };
 

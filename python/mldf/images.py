@@ -71,6 +71,7 @@ def decode(
     region: tuple[int, int, int, int] | None = None,
     fast_dct: bool = False,
     max_pixels: int | None = None,
+    eighths: int | None = None,
 ) -> npt.NDArray[Any]:
     """The pixels of an image file's bytes: (height, width, channels), uint8 or uint16.
 
@@ -94,6 +95,8 @@ def decode(
         Quicker for JPEG, and a level or two off.
     max_pixels
         Larger images are refused; None: 2**28.
+    eighths
+        1 to 7, of a JPEG: sides of so many eighths, rounded up, while it is decoded.
     """
     if region is not None:
         numbers = tuple(region) if hasattr(region, "__iter__") else ()
@@ -108,6 +111,7 @@ def decode(
         "tolerant": flag("tolerant", tolerant),
         "fast_dct": flag("fast_dct", fast_dct),
         "max_pixels": whole_or_none("max_pixels", max_pixels),
+        "eighths": whole_or_none("eighths", eighths, 0, 7),
     }
     return _mldf.decode_image(_bytes(data), options, region)
 

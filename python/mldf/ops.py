@@ -61,6 +61,7 @@ __all__ = [
     "Log",
     "MFCC",
     "Mel",
+    "MixSample",
     "MixUp",
     "Mono",
     "Noise",
@@ -610,13 +611,22 @@ class DecodeAudio(Operation):
     rate
         Samples a second: all recordings are resampled to this rate, as `resample` does it; 0: they keep theirs,
         which must be one.
+    portable
+        Lossy codecs: the same bits on every CPU of an architecture, by the libraries' generic code; slower.
+    opus
+        Who decodes Opus: libopus, or FFmpeg, which is faster and gives other last bits (libopus, ffmpeg).
     """
 
     name: ClassVar[str] = "decode_audio"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("mono", "bool", False), ("rate", "int", 0))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("mono", "bool", False),
+        ("rate", "int", 0),
+        ("portable", "bool", False),
+        ("opus", "choice", "libopus"),
+    )
 
-    def __init__(self, mono: bool = False, rate: int = 0) -> None:
-        super().__init__(mono, rate)
+    def __init__(self, mono: bool = False, rate: int = 0, portable: bool = False, opus: str = "libopus") -> None:
+        super().__init__(mono, rate, portable, opus)
 
 
 class DecodeVideo(Operation):
@@ -1137,6 +1147,24 @@ class Mel(Operation):
         rate: int = 0,
     ) -> None:
         super().__init__(preset, bins, n_fft, win, hop, low, high, power, pad, rate)
+
+
+class MixSample(Operation):
+    """Another sample's recording under this one at a signal-to-noise ratio: its partner's, as mixup has it.
+
+    Parameters
+    ----------
+    snr
+        Decibels of the recording over the noise; [least, most]: drawn between them.
+    p
+        The chance that noise is added.
+    """
+
+    name: ClassVar[str] = "mix_sample"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("snr", "floats", ...), ("p", "float", 1))
+
+    def __init__(self, snr: Floats, p: float = 1) -> None:
+        super().__init__(snr, p)
 
 
 class MixUp(Operation):

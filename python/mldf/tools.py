@@ -55,6 +55,7 @@ from .paths import encode as path_bytes
 from .progress import ProgressArgument, Reporting
 from .results import Leftover, Part, Result, Skip
 from .secret import Key, Passphrase, secret
+from .suggest import choice
 from .tokens import token_file_options
 from .tool_options import (
     OutputOptions,
@@ -71,6 +72,7 @@ from .tool_options import (
     tokenize_options,
     whole_files,
 )
+from .video import frame_rate
 
 __all__ = ["add_field", "append", "clean", "convert", "extract", "merge", "pack", "repack", "repair", "select", "split"]
 
@@ -110,6 +112,7 @@ def pack(
     cut: bool = False,
     rate: int | None = None,
     mono: bool = False,
+    fps: Any = None,
     on_error: str = "raise",
     check: bool = False,
     compress: Any = None,
@@ -118,8 +121,8 @@ def pack(
     max_unpacked: int | None = None,
     text: str | None = None,
     tokenizer: str | None = None,
-    eos: bool = False,
-    bos: bool = False,
+    eos: bool | int = False,
+    bos: bool | int = False,
     utf8: str = "refuse",
     tokenizer_timeout: int | None = None,
     tokenizer_processes: int | None = None,
@@ -140,7 +143,8 @@ def pack(
     format
         Of a table: "csv", "tsv", "jsonl"; also "tar" or "folder"; None: by the file's name and bytes.
     layout
-        Of a folder: "flat", "classes" (sub-folders are classes), None: by what is there.
+        Of a folder: "flat", "classes" (sub-folders are classes), "frames" (each folder of images is a video, in a field
+        of type video_frames), None: by what is there.
     key_column, files, root, allow_outside
         Of tables: which column has the keys, and which name files.
     delimiter
@@ -155,6 +159,8 @@ def pack(
         sample is a recording with segments.
     rate, mono
         Recordings are resampled, and mixed to one channel; they are stored as PCM.
+    fps
+        Layout "frames": frames a second, a number or a fraction; None: 1.
     on_error
         "raise", or "skip": leave out what does not fit, and list it in the result.
     check
@@ -170,9 +176,9 @@ def pack(
     text
         Make tokens of this column or extension, "FIELD" or "FIELD=NAME"; of a folder every file is a document.
     tokenizer
-        With text: "bytes", "sentencepiece:FILE" or "exec:COMMAND"; objects: :class:`mldf.Tokens` and a Writer.
+        With text: "bytes", "sp:MODEL" or "exec:COMMAND"; objects: :class:`mldf.Tokens` and a Writer.
     eos, bos
-        End every document with the tokenizer's eos, begin it with its bos.
+        End every document with the tokenizer's eos, begin it with its bos; a number: with this id.
     utf8
         "refuse" text that is not UTF-8, or "replace" the broken bytes with U+FFFD.
     tokenizer_timeout, tokenizer_processes
@@ -194,6 +200,7 @@ def pack(
         "cut": flag("cut", cut),
         "audio_rate": whole_or_none("rate", rate, 1, 2**31 - 1),
         "audio_mono": flag("mono", mono),
+        **dict(zip(("fps_num", "fps_den"), (0, 0) if fps is None else frame_rate(fps))),
         **pack_options(
             format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside, delimiter, audio
         ),
@@ -216,8 +223,8 @@ def append(
     number_keys: bool = False,
     text: str | None = None,
     tokenizer: str | None = None,
-    eos: bool = False,
-    bos: bool = False,
+    eos: bool | int = False,
+    bos: bool | int = False,
     utf8: str = "refuse",
     tokenizer_timeout: int | None = None,
     tokenizer_processes: int | None = None,
@@ -582,6 +589,8 @@ def extract(
     folder: Path,
     *,
     fields: Sequence[str] | None = None,
+    videos: str = "file",
+    frames: slice | None = None,
     overwrite: bool = False,
     key: Key = None,
     passphrase: Passphrase = None,
@@ -599,6 +608,10 @@ def extract(
         These fields alone, in this order.
     overwrite
         Replace what exists.
+    videos
+        Of packets: "file", a video file of the same packets; "frames", a folder of PNG images; "sound", WAV.
+    frames
+        Of each video these: slice(0, 300, 30); as files a clip without sound, whose packets are copied.
     key
         Of an encrypted file: 32 bytes.
     passphrase
@@ -607,7 +620,15 @@ def extract(
         True: a bar on stderr; or a function that is called (:class:`mldf.Progress`).
     """
     began = time.monotonic()
-    options = {"overwrite": flag("overwrite", overwrite), "fields": name_list("fields", fields)}
+    first, end, step = (frames.start or 0, frames.stop or 0, frames.step or 0) if frames is not None else (0, 0, 0)
+    options = {
+        "overwrite": flag("overwrite", overwrite),
+        "fields": name_list("fields", fields),
+        "video": choice("videos", videos, ("file", "frames", "sound")),
+        "first": whole("frames", first, 0, 2**32),
+        "end": whole("frames", end, 0, 2**32),
+        "step": whole("frames", step, 0, 2**32),
+    }
     with opened(source, key, passphrase) as reader, Reporting("extract", progress) as hook:
         return _result(began, _mldf.extract(reader, encode(folder), options, registered_types(), hook))
 
