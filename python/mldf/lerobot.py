@@ -13,7 +13,6 @@ mldf.errors.NotFoundError: no/such/folder: no LeRobot dataset: meta/info.json is
 
 from __future__ import annotations
 
-import argparse
 import concurrent.futures
 import json
 import os
@@ -297,6 +296,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments
         Of the command; None: the process's.
     """
+    import argparse  # the package is imported without it
+
     parser = argparse.ArgumentParser(prog="python3 -m mldf.lerobot", description="Pack a LeRobot dataset (2.1 or 3).")
     parser.add_argument("folder", help="the dataset's folder, which has meta/info.json")
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help="the file that is written")

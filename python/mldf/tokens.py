@@ -144,7 +144,6 @@ class PackedTokens(Tokens):
 
     A Writer takes an array (one piece), or {"tokens": array, "ends": ends of the pieces, "from": position of each
     piece's first token in its document}; "from" may be left out. Tokens after the last end are padding. Arguments as of
-    :class:`Tokens`.
 
     Parameters
     ----------
@@ -180,8 +179,28 @@ class HierarchicalTokens(Tokens):
     "paragraphs": ends, "sentences": ends}, positions in the tokens: both lists ascend, end with the number of tokens,
     and a paragraph ends where a sentence does; or an array (one sentence). Nothing is empty but the whole document.
     Reading gives the ids; ``Dataset.documents`` with level= the paragraphs or sentences; a Loader ``FIELD.paragraphs``
-    and ``FIELD.sentences``, and ``view="segments(FIELD, by=sentences)"`` one item for each. Arguments as of
-    :class:`Tokens`.
+    and ``FIELD.sentences``, and ``view="segments(FIELD, by=sentences)"`` one item for each.
+
+    Parameters
+    ----------
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd: True, or a level from 1 to 22 (not of a TokenStream).
+    vocabulary
+        The number of ids: an id outside 0 … vocabulary - 1 is refused when it is written.
+    dtype
+        "uint8", "uint16" or "int32"; chosen by the vocabulary unless given.
+    bos, eos, pad
+        Ids with these meanings.
+    eos_inside
+        True: documents end with their eos, stored; False: they do not.
+    tokenizer
+        Its name; or the tokenizer itself: then a Writer takes str, see below.
+    tokenizer_sha256
+        Of its file, 64 hexadecimal digits in lower case.
+    specials
+        "text" or "parse": how strings of special tokens inside documents were treated.
     """
 
     type_name: ClassVar[str] = "text_hierarchical"
