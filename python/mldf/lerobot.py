@@ -13,7 +13,6 @@ mldf.errors.NotFoundError: no/such/folder: no LeRobot dataset: meta/info.json is
 
 from __future__ import annotations
 
-import concurrent.futures
 import json
 import os
 import pathlib
@@ -139,6 +138,8 @@ class _Files:
 
     def __init__(self, wanted: dict[str, list[pathlib.Path]]) -> None:
         self._wanted = wanted
+        import concurrent.futures  # the package is imported without it
+
         self._pool = concurrent.futures.ThreadPoolExecutor(max(1, min(4, os.cpu_count() or 1)))
         self._made: dict[tuple[str, pathlib.Path], concurrent.futures.Future[Video]] = {}
 
