@@ -185,7 +185,7 @@ const struct command command_convert = {
     "IN... -o OUT",
     "from and to MLDF, TBL, .beton and tar",
     "Writes the samples of the files IN, one file after the other, into one new file. Each IN may be MLDF, TBL version 1 or 2,\n"
-    ".beton or tar (plain, gzip or zstd), told by its bytes; a pattern such as data-{000..009}.tar; or - for standard input.\n"
+    ".beton or tar (plain, gzip, zstd, bzip2 or xz), told by its bytes; a pattern such as data-{000..009}.tar; or - for standard input.\n"
     "All must have the same fields; tar archives may lack some.\n"
     "\n"
     "  mldf   fields, keys and card as they are\n"

@@ -93,7 +93,7 @@ const struct command command_tar_to_tbl = {
     "a tar archive into a TBL file",
     "Writes the images of a tar archive into a TBL file, in the archive's order. Files are grouped into samples by their names up\n"
     "to the first dot; numbers, text and JSON beside an image (0001.jpg, 0001.cls, 0001.json) become its metadata. IN may be\n"
-    "compressed with gzip or zstd, a pattern such as data-{000..009}.tar, or - for standard input.\n"
+    "compressed with gzip, zstd, bzip2 or xz, a pattern such as data-{000..009}.tar, or - for standard input.\n"
     "\n"
     "Version 2 is written unless --v1 is given: TurboLoader reads version 1 up to 1.4 and version 2 from 1.5 on, so that today's\n"
     "cannot read version 1. `mldf convert` does the same from and to every format.\n"

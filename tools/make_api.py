@@ -25,7 +25,7 @@ PAGES = {
     "dataset": ("Reading datasets", ["dataset", "columns", "subsets", "keys", "schema", "sample"]),
     "writer": ("Writing datasets", ["writer", "fields", "audio", "tokens"]),
     "loader": ("Loading batches", ["loader", "engine", "loader_state", "loader_stats", "batch"]),
-    "pipeline": ("Steps of pipelines", ["pipeline"]),
+    "pipeline": ("Steps of pipelines", ["pipeline", "per_sample"]),
     "ops": ("Operations", ["ops"]),
     "files": ("Whole files", ["tools", "tool_options", "look", "results", "progress"]),
     "errors": ("mldf.errors", ["errors"]),

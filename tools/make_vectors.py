@@ -20,7 +20,7 @@ import struct
 import sys
 
 from vectors_audio import flac
-from vectors_fast_jpeg import PAYLOADS as FAST_JPEGS
+from vectors_fast_jpeg import PAYLOADS as FAST_JPEGS, SAMPLINGS as FAST_SAMPLINGS
 from vectors_video import IMAGES as VIDEO_IMAGES, payload as video_payload
 
 MAGIC = b"\x89MLDF\r\n\x1a\n"
@@ -384,7 +384,8 @@ class Parts(Raw):
     """A multimodal sample: (role, value or None, group, begin) of each part, and the totals of its record."""
 
     def __init__(self, field, parts, tokens=0, images=0, pixels=0, samples=0, milliseconds=0):
-        roles, mask, at, table, rest = list(field.kinds), 0, 64 * len(parts), b"", b""
+        room = 80 if any(kind.record > 48 for _, kind in field.kinds.values()) else 48
+        roles, mask, at, table, rest = list(field.kinds), 0, (16 + room) * len(parts), b"", b""
         for role, value, group, begin in parts:
             kind, record, data = field.kinds[role][1], b"", b""
             if value is not None:
@@ -396,7 +397,7 @@ class Parts(Raw):
                 ptr = at + len(rest) if data else 0
                 head = struct.pack("<QI" if kind.form == SIZE32 else "<QQ", ptr, len(data))
                 record, rest = head + record[len(head):], rest + data
-            table += struct.pack("<HHIq48s", roles.index(role), value is None, group, begin, record)
+            table += struct.pack(f"<HHIq{room}s", roles.index(role), value is None, group, begin, record)
         self.dims, self.tokens = [len(parts), images], tokens
         super().__init__(struct.pack("<IIIIQQQ", mask, len(parts), tokens, images, pixels, samples, milliseconds), table + rest)
 
@@ -966,8 +967,9 @@ def valid_files():
             {"any": image(40, 10, 3, 0, constant_bytes("rgb", 1200)), "pixels": image(0, 0, 0, 0, b"", 0, 0, 0), "png": None},
             {"any": None, "pixels": image(32, 32, 1, 0, bytes(1024)), "png": None}]
     yield "images", Writer(fields, [rows]), None, {}
-    rows = [{"image": image(height, width, channels, 7, payload)} for height, width, channels, payload in FAST_JPEGS.values()]
-    yield "fast_jpeg", Writer([image_field("image", 13, {"encode": "fast-jpeg", "fast_limit": 100})], [rows]), None, {}
+    for name, payloads in (("fast_jpeg", FAST_JPEGS), ("fast_jpeg_samplings", FAST_SAMPLINGS)):
+        rows = [{"image": image(height, width, channels, 7, payload)} for height, width, channels, payload in payloads.values()]
+        yield name, Writer([image_field("image", 13, {"encode": "fast-jpeg", "fast_limit": 100})], [rows]), None, {}
 
     fields = [sound_field("any", None, NULLABLE), sound_field("fixed", {"channels": 2, "mask": 3, "rate": 16000}),
               sound_field("packed", None, PREFIX), Field("draft", 20, {}, SIZE32, 24)]
@@ -1076,6 +1078,14 @@ def valid_files():
             {"doc": Parts(fields[0], []), "draft": Raw(b""), "n": 2},
             {"doc": Parts(fields[0], [("data", constant_bytes("part", 1500), 2**32 - 1, -2**63), ("label", 7, 0, 2**63 - 1)]), "draft": Raw(b""), "n": 3}]
     yield "multimodal", Writer(fields, [rows]), None, {}
+
+    kinds = {"clip": ("video_compressed", video_packets_field("clip")), "text": ("text", text("text"))}  # a record that needs wider entries
+    fields = [multimodal_field("doc", kinds, NULLABLE), integer("n")]
+    first, second = video_packets(VIDEO_IMAGES * 2, heard, start=(-1, 48)), video_packets(VIDEO_IMAGES[1:], turn=1)
+    shown = sum(struct.unpack_from("<Q", clip.record, 24)[0] // 1000 for clip in (first, second))
+    rows = [{"doc": Parts(fields[0], [("text", "before", 0, 0), ("clip", first, 1, -5), ("clip", None, 0, 0), ("text", "", 0, 0), ("clip", second, 2, 7)], milliseconds=shown), "n": 0},
+            {"doc": None, "n": 1}, {"doc": Parts(fields[0], [("text", "alone", 0, 0)]), "n": 2}]
+    yield "multimodal_videos", Writer(fields, [rows]), None, {}
 
     w, plans = planned()
     yield "pack_plans", w, None, {}

@@ -328,6 +328,24 @@ def multimodal():
                    field="x")
 
 
+    kinds = {"clip": ("video_compressed", mv.video_packets_field("clip")), "text": ("text", mv.text("text"))}
+    wide = mv.multimodal_field("x", kinds)  # entries of 96 bytes
+    clip = mv.video_packets(mv.VIDEO_IMAGES)
+    shown = struct.unpack_from("<Q", clip.record, 24)[0] // 1000
+
+    def long():
+        return Editor(mv.Writer([wide], [[{"x": mv.Parts(wide, [("text", "w", 0, 0), ("clip", clip, 0, 0)], milliseconds=shown)}]], checksums=False).write())
+
+    e = long()
+    e.put("I", e.record(0, 0) + 20, e.get("Q", e.record(0, 0) + 8) // 96 + 1)
+    yield case("A7", "parts_wide", e.fix(), "corrupt", e.record(0, 0) + 20, "a table of entries of 96 bytes that passes the payload", when="access", sample=0, field="x")
+    for name, code, entry, at, value in (("tail", "B", 0, 95, 1), ("tail_of_video", "B", 1, 88, 1), ("ptr_in_table", "Q", 0, 16, 191), ("frames", "I", 1, 32, 0)):
+        e = long()
+        ptr = e.get("Q", e.record(0, 0))
+        e.put(code, ptr + 96 * entry + at, value)
+        yield case("A7", f"parts_wide_{name}", e.fix(), "corrupt", ptr, f"a part in an entry of 96 bytes: {name}", when="verify", deep=True, sample=0, field="x")
+
+
 def plans():
     """Section 11."""
     data = mv.planned()[0].write()

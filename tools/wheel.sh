@@ -25,7 +25,7 @@ if [ "$with_ffmpeg" = ON ]; then
     tools/wheel_ffmpeg.sh $ffmpeg || with_ffmpeg=MISSING
 fi
 licences=
-wanted="sodium webp lz4 flac mp3 opus vorbis"
+wanted="sodium webp lz4 flac mp3 opus vorbis bzip2 xz"
 case $with_tiff in
 ON) set -- --config-settings=cmake.define.MLDF_WITH_TIFF=ON && licences=libtiff=$tiff/LICENSE.md && wanted="$wanted tiff" ;;
 *) set -- --config-settings=cmake.define.MLDF_WITH_TIFF=OFF ;;

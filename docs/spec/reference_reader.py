@@ -752,16 +752,21 @@ def part_kinds(a):
         if f.type_id in TOKEN_TYPES and not arguments:
             raise ValueError(f"role {role}: no arguments")
         f.form, f.record_bytes = File._type_layout(f)
-        if f.record_bytes > 48:
+        if f.record_bytes > 80:
             raise ValueError(f"role {role}: records of {f.record_bytes} bytes")
         kinds.append(f)
     return kinds
 
 
+def part_entry(f):
+    """Bytes of an entry of the table: more where a kind's record needs them."""
+    return 96 if any(kind.record_bytes > 48 for kind in part_kinds(f.arguments)) else 64
+
+
 def parts_fault(f, record, size):
     """(byte of the record, message), or None."""
     mask, parts, _, images = struct.unpack_from("<IIII", record, 16)
-    if 64 * parts > size:
+    if part_entry(f) * parts > size:
         return 20, f"{parts} parts in {size} bytes"
     if mask >> len(part_kinds(f.arguments)):
         return 16, f"mask {mask:#x}"
@@ -771,8 +776,9 @@ def parts_fault(f, record, size):
 def multimodal_parts(f, stored):
     """[(kind, group, begin, Stored or None for a null)] of a multimodal value. SpecError "corrupt" when an entry is wrong."""
     kinds, parts, out = part_kinds(f.arguments), struct.unpack_from("<I", stored.record, 20)[0], []
+    each = part_entry(f)
     for i in range(parts):
-        entry = stored.data[64 * i:64 * i + 64]
+        entry = stored.data[each * i:each * (i + 1)]
         number, flags, group, begin = struct.unpack_from("<HHIq", entry)
         if number >= len(kinds) or flags > 1:
             raise SpecError("corrupt", None, f"part {i}: kind {number}, flags {flags}")
@@ -781,7 +787,7 @@ def multimodal_parts(f, stored):
         if any(entry[16 + len(record):]):
             raise SpecError("corrupt", None, f"part {i}: bytes after its record")
         ptr, size = struct.unpack_from("<QI" if kind.form == SIZE32 else "<QQ", record) if kind.form and not flags else (0, 0)
-        if (ptr or size) and not (64 * parts <= ptr <= len(stored.data) and size <= len(stored.data) - ptr):
+        if (ptr or size) and not (each * parts <= ptr <= len(stored.data) and size <= len(stored.data) - ptr):
             raise SpecError("corrupt", None, f"part {i}: {size} bytes at {ptr}")
         out.append((kind, group, begin, None if flags else Stored(record, stored.data[ptr:ptr + size])))
     return out
@@ -2063,7 +2069,7 @@ class File:
             return SpecError(status, ptr, message, sample, f.name)
 
         try:
-            parts, end = multimodal_parts(f, value), 64 * struct.unpack_from("<I", value.record, 20)[0]
+            parts, end = multimodal_parts(f, value), part_entry(f) * struct.unpack_from("<I", value.record, 20)[0]
         except SpecError as why:
             raise bad(why.status, None, why.message) from None
         for i, (kind, _, _, s) in enumerate(parts):

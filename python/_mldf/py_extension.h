@@ -50,7 +50,7 @@ struct module_state *state_of_self(PyObject *self);
 /* Method tables of the files, joined by py_module.c. */
 extern PyMethodDef reader_functions[], writer_functions[], tool_functions[], tool_write_functions[], plan_functions[],
     image_functions[], loader_functions[], operation_functions[], parts_functions[], video_functions[],
-    view_functions[];
+    view_functions[], gather_functions[];
 
 /* py_view.c: what a sample is; NULL with TypeError when it is no View. */
 extern PyType_Spec view_spec;

@@ -56,9 +56,9 @@ static PyObject *decode_image(PyObject *module, PyObject *args) {
         return NULL;
     options.region = region != Py_None;
     if (!option_int(dict, "channels", &options.channels) || !option_int(dict, "bits", &options.bits) ||
-        !option_int(dict, "scale", &options.scale) || !option_bool(dict, "orient", &options.orient) ||
-        !option_bool(dict, "fast_dct", &options.fast_dct) || !option_bool(dict, "tolerant", &options.tolerant) ||
-        !option_u64(dict, "max_pixels", &options.max_pixels) ||
+        !option_int(dict, "scale", &options.scale) || !option_int(dict, "eighths", &options.eighths) ||
+        !option_bool(dict, "orient", &options.orient) || !option_bool(dict, "fast_dct", &options.fast_dct) ||
+        !option_bool(dict, "tolerant", &options.tolerant) || !option_u64(dict, "max_pixels", &options.max_pixels) ||
         (options.region && !PyArg_ParseTuple(region, "IIII;region is (x, y, width, height)", &options.x, &options.y,
                                              &options.width, &options.height))) {
         PyBuffer_Release(&data);

@@ -30,7 +30,7 @@ static int module_exec(PyObject *module) {
     struct module_state *state = state_of(module);
     PyMethodDef *tables[] = {reader_functions,    writer_functions, tool_functions,   tool_write_functions,
                              plan_functions,      image_functions,  loader_functions, view_functions,
-                             operation_functions, video_functions,  parts_functions};
+                             operation_functions, video_functions,  parts_functions,  gather_functions};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0)
             return -1;

@@ -60,6 +60,7 @@ from .look import diff, info, plan, plan_tokens, stats, verify
 from .multimodal import Multimodal, SamplePart
 from .ops import *  # noqa: F403  # a class for every operation
 from .packed_documents import pack_documents
+from .per_sample import PerSample
 from .pipeline import CFunction, CSource, Operation
 from .progress import Progress
 from .results import Difference, DiffResult, Leftover, Part, Problem, Result, Skip, VerifyResult
@@ -107,6 +108,7 @@ __all__ = [
     "OpticalFlow",
     "OutputOptions",
     "PackedTokens",
+    "PerSample",
     "Part",
     "Piece",
     "Place",

@@ -23,7 +23,7 @@ from .audio import Audio, CompressedAudio
 from .errors import SchemaError
 from .fields import Bytes, Field, Float, Image, Int, Json, NDArray, Struct, Text
 from .foreign import is_gone, is_na, is_pil, is_tensor
-from .sources import by_position, named
+from .sources import by_position, named, samples_from
 
 __all__ = ["infer", "infer_source"]
 
@@ -47,7 +47,7 @@ def infer_source(source: Any) -> tuple[dict[str, Field], Any]:
         at = by_position(source)
         return infer([at(i) for i in range(min(len(source), LOOK))]), source
     if isinstance(source, (str, bytes, os.PathLike)) or not hasattr(source, "__iter__"):
-        return {}, source  # which samples_from refuses
+        samples_from(source, 0)  # refuses it, and says why
     rest = iter(source)
     first = list(itertools.islice(rest, LOOK))
     return infer(first), itertools.chain(first, rest)

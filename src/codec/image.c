@@ -33,7 +33,8 @@ const struct image_codec *mldfi_image_detect(const uint8_t *data, size_t bytes) 
 static bool options_make_sense(const mldf_image_options *o) {
     return (o->channels == 0 || o->channels == 1 || o->channels == 3 || o->channels == 4) &&
            (o->bits == 0 || o->bits == 8 || o->bits == 16) &&
-           (o->scale == 1 || o->scale == 2 || o->scale == 4 || o->scale == 8) && o->orientation <= 8;
+           (o->scale == 1 || o->scale == 2 || o->scale == 4 || o->scale == 8) && o->orientation <= 8 &&
+           o->eighths >= 0 && o->eighths <= 7 && (o->eighths == 0 || o->scale == 1);
 }
 
 mldf_status mldfi_image_options(const mldf_image_options *given, mldf_image_options *out, mldf_error *err) {
@@ -45,8 +46,12 @@ mldf_status mldfi_image_options(const mldf_image_options *given, mldf_image_opti
     if (!options_make_sense(out))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "image options: channels %d (0, 1, 3, 4), bits %d (0, 8, 16), scale %d (1, 2, 4, 8), "
-                          "orientation %u (0 to 8)",
-                          out->channels, out->bits, out->scale, out->orientation);
+                          "orientation %u (0 to 8), eighths %d (0 to 7, with scale 1)",
+                          out->channels, out->bits, out->scale, out->orientation, out->eighths);
+    if (out->eighths == 1 || out->eighths == 2 || out->eighths == 4) {
+        out->scale = 8 / out->eighths;
+        out->eighths = 0;
+    }
     if (out->max_pixels == 0)
         out->max_pixels = UINT64_C(1) << 28;
     if (out->max_bytes == 0)
@@ -105,6 +110,12 @@ static mldf_status plan_region(struct image_job *job, const mldf_image_options *
     return MLDF_OK;
 }
 
+static uint32_t scaled(uint32_t side, const mldf_image_options *options) {
+    uint64_t times = options->eighths ? (uint64_t)options->eighths : 1;
+    uint64_t by = options->eighths ? 8 : (uint64_t)options->scale;
+    return (uint32_t)((side * times + by - 1) / by);
+}
+
 mldf_status mldfi_image_plan(const mldf_image_info *info, uint32_t channels, uint32_t bits,
                              const mldf_image_options *options, struct image_job *job, mldf_image_shape *shape,
                              mldf_error *err) {
@@ -118,10 +129,13 @@ mldf_status mldfi_image_plan(const mldf_image_info *info, uint32_t channels, uin
     if (scale != 1 && info->mode != MLDF_IMAGE_MODE_JPEG && info->mode != MLDF_IMAGE_MODE_FAST_JPEG)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "scale 1/%" PRIu32 " of a %s image; only JPEG decodes at a scale",
                           scale, mldf_image_mode_name(info->mode));
+    if (options->eighths && info->mode != MLDF_IMAGE_MODE_JPEG)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%d/8 of a %s image; only JPEG decodes at such a scale",
+                          options->eighths, mldf_image_mode_name(info->mode));
     job->info = info;
     job->options = *options;
-    job->full_width = info->width / scale + (info->width % scale != 0);
-    job->full_height = info->height / scale + (info->height % scale != 0);
+    job->full_width = scaled(info->width, options);
+    job->full_height = scaled(info->height, options);
     status = plan_region(job, options, orientation, err);
     if (status < 0)
         return status;

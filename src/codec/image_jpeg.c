@@ -113,8 +113,8 @@ static void start(struct jpeg_reader *reader, const struct image_job *job) {
     read_header(reader, job);
     cinfo->out_color_space = output_space(job);
     cinfo->dct_method = job->options.fast_dct ? JDCT_IFAST : JDCT_ISLOW;
-    cinfo->scale_num = 1;
-    cinfo->scale_denom = (unsigned)job->options.scale;
+    cinfo->scale_num = job->options.eighths ? (unsigned)job->options.eighths : 1;
+    cinfo->scale_denom = job->options.eighths ? 8 : (unsigned)job->options.scale;
     jpeg_start_decompress(cinfo);
     if (cinfo->output_width != job->full_width || cinfo->output_height != job->full_height)
         mldfi_jpeg_throw((j_common_ptr)cinfo, MLDF_E_CORRUPT, "its size at this scale is not what it should be");
@@ -146,7 +146,7 @@ static uint32_t narrow(j_decompress_ptr cinfo, const struct image_job *job) {
     JDIMENSION right = job->x + job->width;
     right = job->full_width - right < MARGIN ? job->full_width : right + MARGIN;
     JDIMENSION width = right - left;
-    if (width == job->full_width || !may_narrow(cinfo, width))
+    if (width == job->full_width || job->options.eighths || !may_narrow(cinfo, width))
         return job->x;
     jpeg_crop_scanline(cinfo, &left, &width);
     return job->x - left;

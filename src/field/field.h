@@ -214,6 +214,10 @@ struct field_type {
     mldf_status (*part_entry)(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
                               uint64_t payload_bytes, const uint8_t *table, uint64_t *at, struct part_place *out,
                               bool *null, mldf_error *err);
+    /* What the record alone says of all parts of a kind that are not null: how many there are (entries), or how long they are together. False: it does not.
+     * NULL: it never does. */
+    bool (*part_total)(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
+                       bool entries, uint64_t *out);
     /* A column's numbers, appended. */
     mldf_status (*part_column)(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
                                uint64_t payload_bytes, const uint8_t *table, mldf_buffer *out, mldf_error *err);

@@ -8,6 +8,7 @@
 #include "interop/open_any.h"
 #include "interop/tar.h"
 #include "interop/tar_about.h"
+#include "interop/tar_npz.h"
 #include "interop/tar_sidecar.h"
 #include "interop/tar_stream.h"
 #include "util/buffer.h"
@@ -21,7 +22,8 @@ struct tar_state {
     struct os_map map;
     const mldf_schema *schema;
     struct tar_about about;
-    size_t *field_of; /* each extension's field */
+    size_t *field_of;     /* each extension's field */
+    uint64_t max_decoded; /* see mldfi_decoded_limit */
 };
 
 static void tar_close(void *state) {
@@ -56,8 +58,8 @@ static bool is_aligned(const struct schema_field *field, const uint8_t *record, 
 
 /* A value that its type makes of the part's content. What is stored may be a part of it, which stays in place, or made of it. */
 static mldf_status encode_value(const struct schema_field *field, const char *extension,
-                                const struct tar_index_part *part, const uint8_t *data, bool copy, mldf_buffer *scratch,
-                                mldf_value *out, mldf_error *err) {
+                                const struct tar_index_part *part, const uint8_t *data, uint64_t max_decoded, bool copy,
+                                mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
     const struct type_core *type = &field->type->type;
     mldf_buffer made = MLDF_BUFFER_INIT, moved = MLDF_BUFFER_INIT, record = MLDF_BUFFER_INIT;
     const void *payload = data;
@@ -70,7 +72,7 @@ static mldf_status encode_value(const struct schema_field *field, const char *ex
     if (field->type->files && field->type->files->keep) {
         field->type->files->keep(record.data, ptr, data, part->bytes);
     } else {
-        status = mldfi_tar_value(field, extension, data, part->bytes, &moved, &value, err);
+        status = mldfi_tar_value(field, extension, data, part->bytes, max_decoded, &moved, &value, err);
         if (status >= 0)
             status = type->encode(type->user, field->state, &value, record.data, &made, &payload, &bytes, err);
         bool outside = made.size > 0 || moved.size > 0;
@@ -93,13 +95,27 @@ static mldf_status encode_value(const struct schema_field *field, const char *ex
 
 /* copy: the data does not stay where it is. */
 static mldf_status make_value(const struct schema_field *field, const char *extension,
-                              const struct tar_index_part *part, const uint8_t *data, bool copy, mldf_buffer *scratch,
-                              mldf_value *out, mldf_error *err) {
+                              const struct tar_index_part *part, const uint8_t *data, uint64_t max_decoded, bool copy,
+                              mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
     uint8_t record[16] = {0};
     uint64_t ptr = part->bytes ? part->offset : 0;
     uint16_t type = field->info.type_id;
     if (type != MLDF_BYTES && type != MLDF_TEXT && type != MLDF_JSON)
-        return encode_value(field, extension, part, data, copy, scratch, out, err);
+        return encode_value(field, extension, part, data, max_decoded, copy, scratch, out, err);
+    if (type == MLDF_BYTES && mldfi_npz_is(extension)) { /* arrays that differ too much for one field */
+        mldf_buffer inflated = MLDF_BUFFER_INIT;
+        const uint8_t *npy;
+        uint64_t bytes;
+        mldf_status status = mldfi_npz_unwrap(data, part->bytes, max_decoded, &inflated, &npy, &bytes, err);
+        mldfi_store_u64(record, bytes ? part->offset : 0);
+        mldfi_store_u64(record + 8, bytes);
+        if (status >= 0)
+            status = mldfi_foreign_value(scratch, record, 16, npy, bytes, true, out, err);
+        else if (err)
+            err->offset = part->offset;
+        mldf_buffer_free(&inflated);
+        return status;
+    }
     mldfi_store_u64(record, ptr);
     mldfi_store_u64(record + 8, part->bytes); /* text has 4 bytes of size, then zeros: the same bytes */
     return mldfi_foreign_value(scratch, record, 16, data, part->bytes, copy, out, err);
@@ -116,7 +132,8 @@ static mldf_status get_streamed(struct tar_state *tar, uint64_t sample, const st
     mldf_status status = mldfi_tar_stream_load(stream, &tar->index, sample, err);
     if (status >= 0)
         status = make_value(field, tar->index.extensions[part->extension], part,
-                            part->bytes ? stream->bytes.data + at : (const uint8_t *)"", true, scratch, out, err);
+                            part->bytes ? stream->bytes.data + at : (const uint8_t *)"", tar->max_decoded, true,
+                            scratch, out, err);
     pthread_mutex_unlock(&stream->lock);
     return status;
 }
@@ -136,8 +153,8 @@ static mldf_status tar_get(void *state, uint64_t sample, size_t field, bool veri
                              (unsigned long long)part->bytes);
     if (tar->stream)
         return get_streamed(tar, sample, part, f, scratch, out, err);
-    return make_value(f, tar->index.extensions[part->extension], part, tar->index.data + part->offset, false, scratch,
-                      out, err);
+    return make_value(f, tar->index.extensions[part->extension], part, tar->index.data + part->offset, tar->max_decoded,
+                      false, scratch, out, err);
 }
 
 /* ---- Keys --------------------------------------------------------------------------------------------------------------- */
@@ -408,6 +425,7 @@ mldf_status mldfi_foreign_open_tar(mldf_reader *reader, mldf_error *err) {
         status = walk(reader, tar, reader->map.data, reader->map.bytes, err);
     mldfi_tar_input_free(input);
     tar->schema = reader->schema;
+    tar->max_decoded = reader->max_decoded;
     reader->header.num_samples = tar->index.sample_count;
     return status;
 }

@@ -1,11 +1,12 @@
 /* mldf_reader_open: which format is it? MLDF first, because that is the common case and costs nothing more; what is not MLDF is looked
- * at again: TBL by its magic, tar by its first header (or gzip and zstd before it), .beton, which has no magic, last. */
+ * at again: TBL by its magic, tar by its first header (or what compresses it before that), .beton, which has no magic, last. */
 #include <stdio.h>
 #include <string.h>
 
 #include "interop/beton.h"
 #include "interop/open_any.h"
 #include "interop/tar.h"
+#include "interop/tar_unpack.h"
 #include "interop/tbl.h"
 #include "interop/token_files.h"
 #include "util/bytes.h"
@@ -28,7 +29,8 @@ static bool is_empty_tar(const uint8_t *data, uint64_t bytes) {
 static bool is_compressed(const uint8_t *data, uint64_t bytes) {
     static const uint8_t gzip[] = {0x1f, 0x8b, 0x08}, zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
     return (bytes > sizeof gzip && memcmp(data, gzip, sizeof gzip) == 0) ||
-           (bytes > sizeof zstd && memcmp(data, zstd, sizeof zstd) == 0);
+           (bytes > sizeof zstd && memcmp(data, zstd, sizeof zstd) == 0) ||
+           mldfi_tar_can_unpack(mldfi_tar_packing(data, bytes));
 }
 
 /* MLDF_END: none of them. */

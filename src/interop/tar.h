@@ -1,12 +1,13 @@
 /* tar archives, and the samples that WebDataset sees in them.
  *
- *     tar_input.c   bytes: memory, a descriptor or any function; gzip and zstd are recognised and undone
+ *     tar_input.c   bytes: memory, a descriptor or any function; gzip, zstd, bzip2 and xz are recognised and undone (tar_unpack.c)
  *     tar_read.c    members: ustar, GNU and PAX headers          tar_write.c   the other way, tar_squeeze.c compressed
  *     tar_group.c   samples: members whose names agree up to the first dot
  *     tar_index.c   all samples of an archive in memory          tar_shards.c  data-{000..009}.tar
  *     tar_stream.c  a compressed archive, sample after sample
  *     tar_field.c   what an extension stands for                 tar_sidecar.c the index in a file beside the archive
  *     tar_about.c   schema and card of an archive of ours        tar_value.c   values out of parts
+ *     tar_npz.c     arrays in .npz members
  *
  * "0001.jpg", "0001.cls", "0001.json" are three parts of the sample "0001". */
 #ifndef MLDF_INTEROP_TAR_H
@@ -41,7 +42,7 @@ void mldfi_tar_input_free(struct tar_input *input);
 
 /* A compressed archive that unpacks to more is MLDF_E_LIMIT. */
 void mldfi_tar_input_limit(struct tar_input *input, uint64_t unpacked_max);
-/* "tar", "tar.gz" or "tar.zst". */
+/* "tar", "tar.gz", "tar.zst", "tar.bz2" or "tar.xz". */
 const char *mldfi_tar_input_kind(const struct tar_input *input);
 /* Bytes of the archive (not of its compressed form) given so far. */
 uint64_t mldfi_tar_input_position(const struct tar_input *input);

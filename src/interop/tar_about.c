@@ -1,5 +1,6 @@
 /* See tar_about.h. The members may come from anywhere: what makes no sense is warned about and not used. */
 #include "interop/tar_about.h"
+#include "interop/tar_npz.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,8 +129,8 @@ size_t mldfi_tar_about_field(const mldf_schema *schema, const char *extension) {
 
 bool mldfi_tar_name_is_type(const struct schema_field *field) {
     const struct field_type *type;
-    if (field->info.type_id == MLDF_FLOAT || field->info.type_id == MLDF_INLINE)
-        return false;
+    if (field->info.type_id == MLDF_FLOAT || field->info.type_id == MLDF_INLINE || mldfi_npz_is(field->name))
+        return false; /* .npz is read alone */
     return mldfi_tar_type(field->name) == field->info.type_id ||
            (field->type->files && mldfi_tar_file(field->name, &type) != ARCHIVE_BYTES &&
             type->files == field->type->files);

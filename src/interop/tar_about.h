@@ -38,6 +38,6 @@ bool mldfi_tar_name_is_type(const struct schema_field *field);
 /* The content of a part as a value of the field, ready for the type's encode: in place, or in `scratch`. Types that are made from files take the
  * file; `extension` says what an INLINE field's bytes are. */
 mldf_status mldfi_tar_value(const struct schema_field *field, const char *extension, const void *data, uint64_t bytes,
-                            mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+                            uint64_t max_decoded, mldf_buffer *scratch, mldf_value *out, mldf_error *err);
 
 #endif

@@ -41,7 +41,7 @@ uint16_t mldfi_tar_type(const char *extension) {
         return MLDF_INT;
     if (one_of(last, texts))
         return MLDF_TEXT;
-    if (strcmp(last, "npy") == 0)
+    if (strcmp(last, "npy") == 0 || strcmp(last, "npz") == 0)
         return MLDF_NDARRAY;
     return strcmp(last, "json") == 0 ? MLDF_JSON : MLDF_BYTES;
 }

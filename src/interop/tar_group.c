@@ -9,6 +9,7 @@
 #include "interop/name_set.h"
 #include "interop/tar.h"
 #include "interop/tar_about.h"
+#include "interop/tar_npz.h"
 #include "reader/reader.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -47,7 +48,8 @@ struct tar_group {
     struct tar_part *parts;
     struct piece *pieces;
     size_t part_count, part_capacity, piece_capacity, pieces_made;
-    mldf_buffer last; /* key of the last whole sample, terminated */
+    mldf_buffer last;    /* key of the last whole sample, terminated */
+    mldf_buffer entries; /* room for a list of arrays */
 };
 
 bool mldfi_tar_split(const char *name, size_t bytes, size_t *key_bytes, size_t *extension_at) {
@@ -94,6 +96,7 @@ void mldfi_tar_group_free(struct tar_group *g) {
     free(g->pieces);
     mldf_buffer_free(&g->names);
     mldf_buffer_free(&g->last);
+    mldf_buffer_free(&g->entries);
     free(g);
 }
 
@@ -226,10 +229,9 @@ static mldf_status take_head(struct tar_group *g, size_t n, mldf_error *err) {
     return status;
 }
 
-/* The waiting member becomes a part of the sample. */
-static mldf_status take_part(struct tar_group *g, mldf_error *err) {
+/* Part n, with nothing in it. */
+static mldf_status make_room(struct tar_group *g, size_t n, mldf_error *err) {
     const struct tar_member *m = &g->waiting;
-    size_t n = g->part_count;
     if (n >= PARTS_MAX)
         return mldfi_fail_at(err, MLDF_E_LIMIT, m->header_offset, "sample %.*s has more than %d parts", SHOWN,
                              (const char *)g->names.data, PARTS_MAX);
@@ -244,19 +246,74 @@ static mldf_status take_part(struct tar_group *g, mldf_error *err) {
     }
     g->pieces[n].extension_at = g->names.size;
     g->pieces[n].memory.size = 0;
-    status = append_name(g, m->name + g->waiting_extension, m->name_bytes - g->waiting_extension, true, err);
+    return MLDF_OK;
+}
+
+/* The waiting .npz was read, and is part n: if it is a list of arrays, each of them becomes a part instead. */
+static mldf_status split_npz(struct tar_group *g, size_t n, mldf_error *err) {
+    const struct tar_member *m = &g->waiting;
+    const uint8_t *zip = g->parts[n].data;
+    size_t count, last = sizeof "npz" - 1, prefix = m->name_bytes - g->waiting_extension - last;
+    mldf_status status = mldf_buffer_reserve(&g->entries, PARTS_MAX * sizeof(struct npz_entry), err);
+    if (status < 0)
+        return status;
+    struct npz_entry *entries = (struct npz_entry *)(void *)g->entries.data;
+    g->parts[n].known_bytes = m->size;
+    if (!mldfi_npz_list(zip, m->size, entries, PARTS_MAX, &count)) {
+        g->part_count++;
+        return MLDF_OK;
+    }
+    g->names.size = g->pieces[n].extension_at;
+    mldf_buffer held = g->pieces[n].memory; /* in the first part's place, or nowhere */
+    g->pieces[n].memory = (mldf_buffer)MLDF_BUFFER_INIT;
+    for (size_t i = 0; i < count && status >= 0; i++) {
+        const struct npz_entry *e = &entries[i];
+        status = make_room(g, n + i, err);
+        if (status >= 0)
+            status = append_name(g, m->name + g->waiting_extension, prefix, true, err);
+        g->names.size -= status >= 0;
+        if (status >= 0)
+            status = append_name(g, e->name, e->name_bytes, false, err);
+        g->names.size -= status >= 0;
+        if (status >= 0)
+            status = append_name(g, ".npz", last + 1, false, err);
+        if (status >= 0)
+            status = check_part(g, err);
+        if (status >= 0) {
+            g->parts[n + i] = (struct tar_part){
+                .data = zip + e->offset, .bytes = e->bytes, .offset = m->offset + e->offset, .known_bytes = e->bytes};
+            g->part_count++;
+        }
+    }
+    mldf_buffer_free(&g->pieces[n].memory);
+    g->pieces[n].memory = held;
+    return status;
+}
+
+/* The waiting member becomes a part of the sample, or several. */
+static mldf_status take_part(struct tar_group *g, mldf_error *err) {
+    const struct tar_member *m = &g->waiting;
+    size_t n = g->part_count;
+    mldf_status status = make_room(g, n, err);
+    if (status >= 0)
+        status = append_name(g, m->name + g->waiting_extension, m->name_bytes - g->waiting_extension, true, err);
     if (status >= 0)
         status = check_part(g, err);
     if (status < 0)
         return status;
     g->parts[n] = (struct tar_part){.bytes = m->size, .offset = m->offset};
+    const char *extension = (const char *)g->names.data + g->pieces[n].extension_at;
+    g->has_waiting = false;
+    if (mldfi_npz_is(extension)) {
+        status = mldfi_tar_content(g->reader, &g->pieces[n].memory, &g->parts[n].data, err);
+        return status < 0 ? status : split_npz(g, n, err);
+    }
     if (!g->options.headers_only)
         status = mldfi_tar_content(g->reader, &g->pieces[n].memory, &g->parts[n].data, err);
-    else if (mldfi_tar_type((const char *)g->names.data + g->pieces[n].extension_at) == MLDF_NDARRAY)
+    else if (mldfi_tar_type(extension) == MLDF_NDARRAY)
         status = take_head(g, n, err);
     g->parts[n].known_bytes = g->options.headers_only ? g->pieces[n].memory.size : m->size;
     g->part_count++;
-    g->has_waiting = false;
     return status;
 }
 

@@ -4,6 +4,7 @@
 
 #include "interop/name_set.h"
 #include "interop/tar.h"
+#include "interop/tar_npz.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -70,7 +71,7 @@ static mldf_status look_at_arrays(struct tar_index *index, const struct tar_samp
     mldf_status status = MLDF_OK;
     for (uint32_t i = 0; i < entry->part_count && status >= 0; i++)
         if (sample->parts[i].known_bytes && (status = reserve_arrays(index, err)) >= 0)
-            mldfi_npy_look(&index->arrays[index->parts[entry->first_part + i].extension], sample->parts[i].data,
+            mldfi_npz_look(&index->arrays[index->parts[entry->first_part + i].extension], sample->parts[i].data,
                            sample->parts[i].known_bytes, sample->key);
     return status;
 }
@@ -106,7 +107,7 @@ mldf_status mldfi_tar_index_arrays(struct tar_index *index, mldf_error *err) {
         const struct tar_index_part *parts = &index->parts[index->samples[i].first_part];
         for (uint32_t k = 0; k < index->samples[i].part_count; k++)
             if (mldfi_tar_type(index->extensions[parts[k].extension]) == MLDF_NDARRAY)
-                mldfi_npy_look(&index->arrays[parts[k].extension], index->data + parts[k].offset, parts[k].bytes,
+                mldfi_npz_look(&index->arrays[parts[k].extension], index->data + parts[k].offset, parts[k].bytes,
                                key_of(index, i));
     }
     return MLDF_OK;

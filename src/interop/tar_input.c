@@ -1,5 +1,5 @@
 /* Where an archive's bytes come from (see tar.h): a window on raw bytes that is refilled by a function, and a decoder, if the
- * first bytes say gzip or zstd. tar_read.c makes members of them. */
+ * first bytes say gzip or zstd, or bzip2 or xz (tar_unpack.c). tar_read.c makes members of them. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -7,16 +7,17 @@
 #include <zstd_errors.h>
 
 #include "interop/tar.h"
+#include "interop/tar_unpack.h"
 #include "os/file_copy.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
 #define ULL(v) ((unsigned long long)(v))
 
-enum { WINDOW = 256 << 10, MAGIC = 4 };
+enum { WINDOW = 256 << 10, MAGIC = 4, LOOK = TAR_PACKING_MAGIC };
 /* 2^n bytes are the most that a zstd frame may ask for to look back on: what zstd(1) has as its default. */
 enum { ZSTD_LOOK_BACK = 27 };
-enum kind { PLAIN, GZIP, ZSTANDARD };
+enum kind { PLAIN, GZIP, ZSTANDARD, BZIP2, XZ };
 
 struct tar_input {
     tar_pull_fn pull; /* NULL: everything is in the window */
@@ -31,7 +32,8 @@ struct tar_input {
     enum kind kind;
     z_stream gzip;
     ZSTD_DStream *zstd;
-    bool in_frame;                   /* a gzip member or a zstd frame has begun and not ended */
+    struct tar_unpack *unpack;       /* bzip2 and xz */
+    bool in_frame;                   /* a gzip member, a zstd frame or another stream has begun and not ended */
     bool over;                       /* the decoder has nothing more */
     uint64_t position, unpacked_max; /* 0: no limit */
 };
@@ -86,9 +88,14 @@ static bool is_zstd(const struct tar_input *input) {
 }
 
 static mldf_status choose_decoder(struct tar_input *input, mldf_error *err) {
-    mldf_status status = fill(input, MAGIC, err);
+    mldf_status status = fill(input, LOOK, err);
     if (status < 0)
         return status;
+    tar_packing packing = mldfi_tar_packing(input->raw, input->raw_bytes);
+    if (packing != TAR_NOT_PACKED) {
+        input->kind = packing == TAR_XZ ? XZ : BZIP2;
+        return mldfi_tar_unpack_new(&input->unpack, packing, err);
+    }
     if (is_gzip(input)) {
         if (inflateInit2(&input->gzip, 15 + 16) != Z_OK)
             return mldfi_fail(err, MLDF_E_MEMORY, "no memory for a gzip decoder");
@@ -146,6 +153,7 @@ void mldfi_tar_input_free(struct tar_input *input) {
     if (input->kind == GZIP)
         (void)inflateEnd(&input->gzip);
     (void)ZSTD_freeDStream(input->zstd);
+    mldfi_tar_unpack_free(input->unpack);
     free(input->buffer);
     free(input);
 }
@@ -155,7 +163,12 @@ void mldfi_tar_input_limit(struct tar_input *input, uint64_t unpacked_max) {
 }
 
 const char *mldfi_tar_input_kind(const struct tar_input *input) {
-    static const char *const names[] = {"tar", "tar.gz", "tar.zst"};
+    static const char *const names[] = {"tar", "tar.gz", "tar.zst", "tar.bz2", "tar.xz"};
+    return names[input->kind];
+}
+
+static const char *packer(const struct tar_input *input) {
+    static const char *const names[] = {"tar", "gzip", "zstd", "bzip2", "xz"};
     return names[input->kind];
 }
 
@@ -167,7 +180,7 @@ uint64_t mldfi_tar_input_position(const struct tar_input *input) {
 
 static mldf_status cut_off(const struct tar_input *input, mldf_error *err) {
     return mldfi_fail_at(err, MLDF_E_TRUNCATED, input->raw_position, "the %s stream ends at byte %llu, in the middle",
-                         input->kind == GZIP ? "gzip" : "zstd", ULL(input->raw_position));
+                         packer(input), ULL(input->raw_position));
 }
 
 /* One step: what the window and dst allow. Sets over at the end. */
@@ -232,13 +245,37 @@ static mldf_status zstd_step(struct tar_input *input, uint8_t *dst, size_t room,
     return MLDF_OK;
 }
 
+/* Streams may follow each other, those of xz with zeros between them, in fours. */
+static mldf_status unpack_step(struct tar_input *input, uint8_t *dst, size_t room, size_t *got, mldf_error *err) {
+    static const uint8_t zeros[MAGIC];
+    if (!input->in_frame) {
+        if (input->kind == XZ && input->raw_bytes >= MAGIC && memcmp(input->raw, zeros, MAGIC) == 0) {
+            use(input, MAGIC);
+            return MLDF_OK;
+        }
+        if (mldfi_tar_packing(input->raw, input->raw_bytes) != (input->kind == XZ ? TAR_XZ : TAR_BZIP2)) {
+            input->over = true;
+            return MLDF_OK;
+        }
+        input->in_frame = true;
+    }
+    size_t in = input->raw_bytes < WINDOW ? (size_t)input->raw_bytes : WINDOW, used = 0;
+    bool ended = false;
+    mldf_status status =
+        mldfi_tar_unpack_step(input->unpack, input->raw_position, input->raw, in, &used, dst, room, got, &ended, err);
+    use(input, used);
+    if (ended)
+        input->in_frame = false;
+    return status;
+}
+
 static mldf_status check_limit(const struct tar_input *input, size_t got, mldf_error *err) {
     if (!input->unpacked_max || (got <= input->unpacked_max && input->position <= input->unpacked_max - got))
         return MLDF_OK;
     return mldfi_fail_at(err, MLDF_E_LIMIT, input->raw_position,
                          "the %s archive unpacks to more than %llu bytes, which is the limit; --max-unpacked "
                          "(max_unpacked) sets another (after byte %llu of the file)",
-                         input->kind == GZIP ? "gzip" : "zstd", ULL(input->unpacked_max), ULL(input->raw_position));
+                         packer(input), ULL(input->unpacked_max), ULL(input->raw_position));
 }
 
 static mldf_status decode(struct tar_input *input, uint8_t *dst, size_t want, size_t *got, mldf_error *err) {
@@ -246,10 +283,11 @@ static mldf_status decode(struct tar_input *input, uint8_t *dst, size_t want, si
     while (*got < want && !input->over) {
         size_t now = 0;
         uint64_t before = input->raw_position;
-        mldf_status status = fill(input, MAGIC, err);
+        mldf_status status = fill(input, LOOK, err);
         if (status >= 0)
-            status = input->kind == GZIP ? gzip_step(input, dst + *got, want - *got, &now, err)
-                                         : zstd_step(input, dst + *got, want - *got, &now, err);
+            status = input->kind == GZIP        ? gzip_step(input, dst + *got, want - *got, &now, err)
+                     : input->kind == ZSTANDARD ? zstd_step(input, dst + *got, want - *got, &now, err)
+                                                : unpack_step(input, dst + *got, want - *got, &now, err);
         if (status < 0)
             return status;
         *got += now;

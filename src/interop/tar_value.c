@@ -5,6 +5,7 @@
 
 #include "field/npy.h"
 #include "interop/tar_about.h"
+#include "interop/tar_npz.h"
 #include "util/error.h"
 #include "util/number.h"
 
@@ -52,8 +53,26 @@ static bool ends_in_npy(const char *extension) {
     return strcmp(dot ? dot + 1 : extension, "npy") == 0;
 }
 
+/* An array of an .npy, or of an entry of an .npz. */
+static mldf_status array_value(const void *data, uint64_t bytes, uint64_t max_decoded, mldf_buffer *scratch,
+                               mldf_value *out, mldf_error *err) {
+    mldf_buffer inflated = MLDF_BUFFER_INIT;
+    const uint8_t *npy;
+    uint64_t npy_bytes;
+    mldf_status status = mldfi_npz_unwrap(data, bytes, max_decoded, &inflated, &npy, &npy_bytes, err);
+    if (status >= 0)
+        status = mldfi_npy_value(npy, npy_bytes, scratch, out, err);
+    if (status >= 0 && inflated.size && scratch->size == 0) { /* the value is in it */
+        mldf_buffer old = *scratch;
+        *scratch = inflated;
+        inflated = old;
+    }
+    mldf_buffer_free(&inflated);
+    return status;
+}
+
 mldf_status mldfi_tar_value(const struct schema_field *field, const char *extension, const void *data, uint64_t bytes,
-                            mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
+                            uint64_t max_decoded, mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
     const struct field_type *type = field->type;
     *out = (mldf_value){.kind = MLDF_KIND_BYTES, .data = data, .bytes = bytes};
     switch (field->info.type_id) {
@@ -65,6 +84,12 @@ mldf_status mldfi_tar_value(const struct schema_field *field, const char *extens
         out->kind = MLDF_KIND_TEXT;
         return MLDF_OK;
     case MLDF_BYTES:
+        if (mldfi_npz_is(extension)) {
+            const uint8_t *npy;
+            mldf_status status = mldfi_npz_unwrap(data, bytes, max_decoded, scratch, &npy, &out->bytes, err);
+            out->data = npy;
+            return status;
+        }
         return MLDF_OK;
     case MLDF_INLINE:
         return ends_in_npy(extension) ? mldfi_npy_value(data, bytes, scratch, out, err) : MLDF_OK;
@@ -72,7 +97,7 @@ mldf_status mldfi_tar_value(const struct schema_field *field, const char *extens
         if (type && type->files)
             return MLDF_OK;
         if (type && type->ending && strcmp(type->ending, "npy") == 0)
-            return mldfi_npy_value(data, bytes, scratch, out, err);
+            return array_value(data, bytes, max_decoded, scratch, out, err);
         return mldfi_fail(err, MLDF_E_TYPE, "fields of type %s are not made from members of a tar",
                           field->info.type_name);
     }

@@ -26,7 +26,7 @@ mldf_status mldfi_op_infer(struct op *op, const struct edge *in, size_t count, m
 
 mldf_status mldfi_op_from_text(const char *text, const struct edge *in, struct op *op, mldf_error *err) {
     struct mldf_pipeline pipeline = {0};
-    struct lexer lexer = {text, strlen(text), {0}, 0, &pipeline.arena};
+    struct lexer lexer = mldfi_pipeline_lexer(text, strlen(text), &pipeline.arena);
     struct step step;
     memset(op, 0, sizeof *op);
     mldf_status status = parse_one(&lexer, &step, err);

@@ -5,6 +5,7 @@
 #include "field/field.h"
 #include "pipeline/op.h"
 #include "pipeline/plan.h"
+#include "util/arena.h"
 
 /* ---- Text → statements (parse.c) ---------------------------------------------------------------------------------------------- */
 
@@ -48,11 +49,6 @@ struct statement {
     struct step *steps;
     size_t step_count;
 };
-/* Memory that is freed at once (lex.c). Begins as {0}. */
-struct arena_block;
-struct arena {
-    struct arena_block *blocks;
-};
 struct mldf_pipeline {
     const mldf_context *context;
     struct arena arena;
@@ -93,6 +89,8 @@ mldf_status mldfi_op_infer(struct op *op, const struct edge *in, size_t count, m
 /* "u8" → MLDF_U8 ...; NONE when unknown. */
 mldf_dtype mldfi_dtype_word(const char *word, size_t bytes);
 const char *mldfi_dtype_short(mldf_dtype dtype); /* "u8", "f32" ... */
+/* Is it the parameter that op_type.quiet names, or one after it? write_text.c. */
+bool mldfi_op_may_be_quiet(const struct op_type *type, size_t param);
 
 /* ---- Statements + schema → chains (graph.c) ----------------------------------------------------------------------------------------- */
 

@@ -28,14 +28,15 @@ static bool named_document(const char *path) {
 }
 
 static bool named_tar(const char *path) {
-    static const char *const endings[] = {".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst", NULL};
+    static const char *const endings[] = {".tar",  ".tar.gz", ".tgz",    ".tar.zst", ".tzst", ".tar.bz2",
+                                          ".tbz2", ".tbz",    ".tar.xz", ".txz",     NULL};
     for (size_t i = 0; endings[i]; i++)
         if (ends_with(path, endings[i]))
             return true;
     return false;
 }
 
-/* The first block of an archive, also under gzip and zstd. */
+/* The first block of an archive, also of a compressed one. */
 static bool holds_tar(const char *path) {
     uint8_t block[TAR_BLOCK];
     size_t got = 0;

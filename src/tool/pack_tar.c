@@ -8,6 +8,7 @@
 
 #include "field/field.h"
 #include "interop/tar_about.h"
+#include "interop/tar_npz.h"
 #include "tool/pack.h"
 #include "tool/tee.h"
 #include "util/buffer.h"
@@ -105,8 +106,10 @@ static mldf_status part_value(struct tar_run *run, size_t index, const struct ta
     mldf_value *out = &run->feed->values[index];
     const struct schema_field *info = &run->feed->schema->fields[index];
     const uint8_t *data = part->data ? part->data : (const uint8_t *)"";
+    const mldf_context *context = run->feed->options->writer->context;
     run->fields[index].moved.size = 0;
-    mldf_status status = mldfi_tar_value(info, part->extension, data, part->bytes, &run->fields[index].moved, out, err);
+    mldf_status status = mldfi_tar_value(info, part->extension, data, part->bytes, context ? context->max_decoded : 0,
+                                         &run->fields[index].moved, out, err);
     return status >= 0 && info->type && info->type->files ? file_value(run, &run->fields[index], info, part, out, err)
                                                           : status;
 }
@@ -194,7 +197,7 @@ static mldf_status look(struct tar_run *run, size_t source, const struct tar_sam
         run->fields[at].seen += !run->fields[at].here;
         run->fields[at].here = true;
         if (sample->parts[i].known_bytes)
-            mldfi_npy_look(&run->fields[at].arrays, sample->parts[i].data, sample->parts[i].known_bytes, sample->key);
+            mldfi_npz_look(&run->fields[at].arrays, sample->parts[i].data, sample->parts[i].known_bytes, sample->key);
     }
     run->looked++;
     bool enough = run->looked >= INFER_ROWS || mldfi_tee_full(&run->tees[source]);

@@ -245,7 +245,13 @@ static void advise(const struct repair *repair, const mldf_error *why, mldf_erro
     bool saves = opened && rescue.reader->header.num_samples > 0;
     *err = *why;
     mldfi_error_prefix(err, "cannot be repaired in place");
-    if (saves)
+    if (saves && rescue.rest.total)
+        (void)mldfi_error_advise(err, err->status,
+                                 "with -o OUT, what is whole of %" PRIu64
+                                 " samples goes into a new file; the rows of %" PRIu64
+                                 " are cut off: of those, values that show where they end",
+                                 rescue.rest.total, rescue.rest.total - rescue.rest.first);
+    else if (saves)
         (void)mldfi_error_advise(err, err->status,
                                  "with -o OUT, what is whole of %" PRIu64 " sample%s goes into a new file",
                                  rescue.reader->header.num_samples, rescue.reader->header.num_samples == 1 ? "" : "s");

@@ -4,13 +4,19 @@
  *   repair_open.c     the best way into a damaged file
  *   repair_sections.c what its sections are still worth: checksums, validity, card; what is lost with them
  *   repair_keys.c     which of its keys are whole
- *   repair_carve.c    the values that show where they end, of a file that was cut before its rows
+ *   repair_carve.c    the values that show where they end, of samples whose rows are cut off
  *   repair_salvage.c  the samples that are whole, written into a new file */
 #ifndef MLDF_TOOL_REPAIR_H
 #define MLDF_TOOL_REPAIR_H
 
 #include "mldf/tool.h"
 #include "reader/reader.h"
+
+/* Samples whose rows are cut off, after those whose rows are left or that a former state has: repair_carve.c. */
+struct repair_rest {
+    uint64_t first, total; /* samples first .. total - 1; total 0: there are none, or none can be found */
+    uint64_t from, end;    /* their payloads are in these bytes of the file */
+};
 
 struct rescue {
     const mldf_repair_options *options;
@@ -24,7 +30,8 @@ struct rescue {
     uint64_t descriptors_state; /* byte of the footer */
     uint64_t later_samples;     /* samples of the newest state that is known of; why_later: why it cannot be read */
     mldf_error why_later;
-    bool rowless;      /* the rows are cut off: repair_carve.c */
+    bool rowless; /* all rows are cut off: repair_carve.c */
+    struct repair_rest rest;
     bool unchecked;    /* checksums of the file are themselves damaged */
     bool keys;         /* keys go along */
     uint8_t *bad_keys; /* a bit for each sample; NULL: none is bad */
@@ -62,9 +69,13 @@ mldf_status mldfi_repair_sections(struct rescue *rescue, mldf_error *err);
 mldf_status mldfi_repair_keys(struct rescue *rescue, bool whole, mldf_error *err);
 /* Does every payload of a file without rows show where it ends? Otherwise the reason, in words. */
 bool mldfi_repair_can_carve(const mldf_reader *reader, char *reason, size_t room);
+/* The schema of the new file, with rowless or rest.total. */
 mldf_status mldfi_repair_carved_schema(struct rescue *rescue, mldf_error *err);
 /* Appends every sample that is found to the writer, and reports the others. */
 mldf_status mldfi_repair_carve(struct rescue *rescue, mldf_error *err);
+/* Given rest.total and rest.end: can samples be found after those that have rows? Sets rest; total becomes 0 where not one is found. */
+mldf_status mldfi_repair_plan_rest(struct rescue *rescue, mldf_error *err);
+mldf_status mldfi_repair_carve_rest(struct rescue *rescue, mldf_error *err);
 /* Progress; MLDF_E_CANCELLED. */
 mldf_status mldfi_repair_tick(struct rescue *rescue, uint64_t done, mldf_error *err);
 /* Samples from .. to - 1 are lost, for one reason: one report. */

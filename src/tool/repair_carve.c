@@ -1,10 +1,13 @@
-/* repair of a file that was cut before its rows: payloads that show themselves where they end.
+/* repair of samples whose rows are cut off: payloads that show themselves where they end.
  *
  *     data_ptr ──► payload of sample 0, field a · field b · payload of sample 1, field a ...
  *
  * The writer's rule (format/layout.c) says where a payload begins from the sizes before it, so one whose size can be told leads to the next: an image
  * by its own bytes, an array of fixed shape by its arguments, a compressed value by its zstd frame. Each sample that was found is placed again by
- * the rule, and must come out where it was found. What stood in the rows alone (numbers, labels) is lost. */
+ * the rule, and must come out where it was found. What was stored in the rows alone (numbers, labels) is lost.
+ *
+ *     no row is left     the new file has the fields with payloads (rescue.rowless)
+ *     some rows are left, or a former state opens    samples with rows first, then the others, whose other fields are null (rescue.rest) */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,21 +15,30 @@
 #include "codec/image.h"
 #include "codec/zstd.h"
 #include "field/type.h"
+#include "tool/copy_samples.h"
 #include "tool/derive.h"
 #include "tool/repair.h"
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
 
-enum { FIRST_LOOK = 1 << 18, MOST_LOOK = 1 << 30, ALIGN_VIEWABLE = 64, ALIGN_OTHER = 8, VIEWABLE_BYTES = 1024 };
+enum {
+    FIRST_LOOK = 1 << 18,
+    MOST_LOOK = 1 << 30,
+    ALIGN_VIEWABLE = 64,
+    ALIGN_OTHER = 8,
+    VIEWABLE_BYTES = 1024,
+    APPEND_ALIGN = 64
+};
 
 struct carver {
     struct rescue *rescue;
     struct placement *places, *rule; /* one for each payload field: where it was found, and where the rule puts it */
-    mldf_value *values;
+    mldf_value *values;              /* a sample of the new file; slots: the field of it that a payload belongs to */
+    size_t *slots, fields;
     mldf_buffer *stored, *raw;
     struct zstd_decompressor *zstd;
-    uint64_t cursor;
+    uint64_t cursor, end; /* the byte that is looked at next; payloads end before `end` */
 };
 
 static bool is_fixed(const mldf_field *info) {
@@ -95,7 +107,7 @@ static uint64_t length_of(const struct schema_field *field, const uint8_t *data,
 /* The stored bytes as the value that they are. */
 static mldf_status give_value(struct carver *c, size_t payload, const struct schema_field *field, const uint8_t *data,
                               uint64_t bytes, mldf_error *err) {
-    mldf_value *value = &c->values[payload];
+    mldf_value *value = &c->values[c->slots[payload]];
     *value = (mldf_value){.kind = MLDF_KIND_BYTES, .data = data, .bytes = bytes};
     if (field->info.flags & MLDF_FIELD_COMPRESSED) {
         uint64_t raw;
@@ -112,7 +124,7 @@ static mldf_status give_value(struct carver *c, size_t payload, const struct sch
             mldf_status status = mldf_buffer_reserve(&c->raw[payload], (size_t)raw + 1, err);
             if (status >= 0)
                 status =
-                    mldfi_zstd_decompress(c->zstd, NULL, data + MLDFI_PREFIX_BYTES,
+                    mldfi_zstd_decompress(c->zstd, c->rescue->reader->dictionary, data + MLDFI_PREFIX_BYTES,
                                           (size_t)(bytes - MLDFI_PREFIX_BYTES), c->raw[payload].data, (size_t)raw, err);
             if (status < 0)
                 return status;
@@ -135,7 +147,7 @@ static mldf_status give_value(struct carver *c, size_t payload, const struct sch
 static mldf_status carve_payload(struct carver *c, size_t payload, const struct schema_field *field, mldf_error *err) {
     const mldf_reader *reader = c->rescue->reader;
     struct placement *place = &c->places[payload];
-    uint64_t left = place->ptr < reader->end ? reader->end - place->ptr : 0;
+    uint64_t left = place->ptr < c->end ? c->end - place->ptr : 0;
     left = left < MOST_LOOK ? left : MOST_LOOK;
     if (left == 0)
         return MLDF_END;
@@ -188,7 +200,7 @@ static mldf_status carve_at(struct carver *c, uint64_t from, mldf_error *err) {
             status = carve_payload(c, p, field, err);
             if (status != MLDF_OK)
                 continue;
-            align_payload(&c->places[p], field, &c->values[p]);
+            align_payload(&c->places[p], field, &c->values[c->slots[p]]);
             if ((c->places[p].align == ALIGN_VIEWABLE) != (viewable != 0))
                 status = MLDF_END;
         }
@@ -207,17 +219,68 @@ static mldf_status carve_at(struct carver *c, uint64_t from, mldf_error *err) {
     return MLDF_OK;
 }
 
-static mldf_status carve_samples(struct carver *c, uint64_t *found, mldf_error *err) {
+/* The sample that follows: on the same page, or at the beginning of the next one. */
+static mldf_status carve_next(struct carver *c, mldf_error *err) {
+    mldf_status status = carve_at(c, c->cursor, err);
+    if (status == MLDF_END)
+        status = carve_at(c, mldfi_align_up(c->cursor, c->rescue->reader->header.page_size), err);
+    return status;
+}
+
+static void close_carver(struct carver *c) {
+    size_t count = c->rescue->reader->schema->payload_count;
+    for (size_t p = 0; p < count; p++) {
+        if (c->stored)
+            mldf_buffer_free(&c->stored[p]);
+        if (c->raw)
+            mldf_buffer_free(&c->raw[p]);
+    }
+    mldfi_zstd_decompressor_free(c->zstd);
+    free(c->places);
+    free(c->rule);
+    free(c->values);
+    free(c->slots);
+    free(c->stored);
+    free(c->raw);
+}
+
+/* Closed by close_carver, whether it was opened or not. */
+static mldf_status open_carver(struct carver *c, struct rescue *rescue, uint64_t from, uint64_t end, mldf_error *err) {
+    const mldf_schema *schema = rescue->reader->schema;
+    size_t count = schema->payload_count, fields = rescue->rowless ? count : schema->field_count, payload = 0;
+    *c = (struct carver){.rescue = rescue,
+                         .places = mldfi_alloc_zero(count, sizeof *c->places, err),
+                         .rule = mldfi_alloc_zero(count, sizeof *c->rule, err),
+                         .values = mldfi_alloc_zero(fields, sizeof *c->values, err),
+                         .slots = mldfi_alloc_zero(count, sizeof *c->slots, err),
+                         .fields = fields,
+                         .stored = mldfi_alloc_zero(count, sizeof *c->stored, err),
+                         .raw = mldfi_alloc_zero(count, sizeof *c->raw, err),
+                         .cursor = from,
+                         .end = end};
+    if (!c->places || !c->rule || !c->values || !c->slots || !c->stored || !c->raw)
+        return MLDF_E_MEMORY;
+    for (size_t f = 0; f < fields; f++)
+        c->values[f].kind = MLDF_KIND_NULL;
+    for (size_t f = 0; f < schema->field_count; f++)
+        if (schema->fields[f].payload_index != SIZE_MAX) {
+            c->slots[schema->fields[f].payload_index] = rescue->rowless ? payload : f;
+            payload++;
+        }
+    return mldfi_zstd_decompressor_new(&c->zstd, err);
+}
+
+/* ---- All of them ----------------------------------------------------------------------------------------------------------- */
+
+/* Samples first .. total - 1, as far as they are found: *found is the first that is not. */
+static mldf_status carve_samples(struct carver *c, uint64_t first, uint64_t total, uint64_t *found, mldf_error *err) {
     struct rescue *rescue = c->rescue;
-    const mldf_reader *reader = rescue->reader;
     mldf_status status = MLDF_OK;
-    for (*found = 0; *found < reader->promised_samples; (*found)++) {
-        status = carve_at(c, c->cursor, err);
-        if (status == MLDF_END)
-            status = carve_at(c, mldfi_align_up(c->cursor, reader->header.page_size), err);
+    for (*found = first; *found < total; (*found)++) {
+        status = carve_next(c, err);
         if (status != MLDF_OK)
             break;
-        status = mldf_writer_append(rescue->writer, c->values, reader->schema->payload_count, NULL, 0, err);
+        status = mldf_writer_append(rescue->writer, c->values, c->fields, NULL, 0, err);
         if (status >= 0)
             status = mldfi_repair_tick(rescue, *found, err);
         if (status < 0)
@@ -226,52 +289,108 @@ static mldf_status carve_samples(struct carver *c, uint64_t *found, mldf_error *
     return status < 0 ? status : MLDF_OK;
 }
 
-mldf_status mldfi_repair_carve(struct rescue *rescue, mldf_error *err) {
+static mldf_status carve_range(struct rescue *rescue, uint64_t from, uint64_t end, uint64_t first, uint64_t total,
+                               mldf_error *err) {
     const mldf_reader *reader = rescue->reader;
-    size_t count = reader->schema->payload_count;
-    uint64_t found = 0, promised = reader->promised_samples;
+    uint64_t found = first;
     mldf_error why;
-    struct carver c = {.rescue = rescue,
-                       .places = mldfi_alloc_zero(count, sizeof *c.places, err),
-                       .rule = mldfi_alloc_zero(count, sizeof *c.rule, err),
-                       .values = mldfi_alloc_zero(count, sizeof *c.values, err),
-                       .stored = mldfi_alloc_zero(count, sizeof *c.stored, err),
-                       .raw = mldfi_alloc_zero(count, sizeof *c.raw, err),
-                       .cursor = reader->header.data_ptr};
-    mldf_status status =
-        c.places && c.rule && c.values && c.stored && c.raw ? mldfi_zstd_decompressor_new(&c.zstd, err) : MLDF_E_MEMORY;
+    struct carver c;
+    mldf_status status = open_carver(&c, rescue, from, end, err);
     if (status >= 0)
-        status = carve_samples(&c, &found, err);
-    if (status >= 0 && found == 0 && promised > 0)
+        status = carve_samples(&c, first, total, &found, err);
+    if (status >= 0 && found == 0 && total > 0)
         status = mldfi_reader_fail(
             reader, err, MLDF_E_TRUNCATED, c.cursor,
             "nothing can be saved: the rows are cut off, and no whole value begins at byte %" PRIu64, c.cursor);
-    if (status >= 0 && found < promised) {
+    if (status >= 0 && found < total) {
         mldfi_reader_fail(reader, &why, MLDF_E_TRUNCATED, c.cursor,
                           "samples %" PRIu64 " to %" PRIu64 ": no whole values follow byte %" PRIu64 " of the %" PRIu64
                           " that are left",
-                          found, promised - 1, c.cursor, reader->physical_bytes);
-        mldfi_repair_lost_range(rescue, found, promised, &why);
+                          found, total - 1, c.cursor, reader->physical_bytes);
+        mldfi_repair_lost_range(rescue, found, total, &why);
     }
-    rescue->result->lost.values = found * (reader->schema->field_count - count);
-    for (size_t p = 0; p < count; p++) {
-        if (c.stored)
-            mldf_buffer_free(&c.stored[p]);
-        if (c.raw)
-            mldf_buffer_free(&c.raw[p]);
-    }
-    mldfi_zstd_decompressor_free(c.zstd);
-    free(c.places);
-    free(c.rule);
-    free(c.values);
-    free(c.stored);
-    free(c.raw);
+    rescue->result->lost.values += (found - first) * (reader->schema->field_count - reader->schema->payload_count);
+    close_carver(&c);
     return status;
 }
 
-/* The new file has the fields with payloads. */
+mldf_status mldfi_repair_carve(struct rescue *rescue, mldf_error *err) {
+    const mldf_reader *reader = rescue->reader;
+    return carve_range(rescue, reader->header.data_ptr, reader->end, 0, reader->promised_samples, err);
+}
+
+/* ---- After the rows that are left ------------------------------------------------------------------------------------------ */
+
+/* Where the payloads of the last row end; 0: it does not say. */
+static uint64_t end_of_last_row(const mldf_reader *reader) {
+    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    const uint8_t *row;
+    uint64_t end = 0;
+    bool whole = mldfi_reader_row(reader, reader->header.num_samples - 1, &scratch, &row, NULL) >= 0;
+    for (size_t f = 0; whole && f < reader->schema->field_count; f++) {
+        const struct schema_field *field = &reader->schema->fields[f];
+        uint64_t ptr, bytes;
+        if (field->payload_index == SIZE_MAX)
+            continue;
+        mldfi_record_payload(field, row + field->info.row_offset, &ptr, &bytes);
+        whole = ptr >= reader->header.data_ptr && mldfi_range_inside(ptr, bytes, reader->end);
+        end = whole && ptr + bytes > end ? ptr + bytes : end;
+    }
+    mldf_buffer_free(&scratch);
+    return whole ? end : 0;
+}
+
+mldf_status mldfi_repair_plan_rest(struct rescue *rescue, mldf_error *err) {
+    mldf_reader *reader = rescue->reader;
+    struct repair_rest *rest = &rescue->rest;
+    char reason[MLDF_ADVICE_MAX + 1];
+    struct carver c;
+    rest->first = reader->header.num_samples;
+    if (rest->total <= rest->first || rest->first == 0 || reader->draft || reader->encrypted || reader->foreign.ops ||
+        (reader->keys && !reader->salvage) || !mldfi_repair_can_carve(reader, reason, sizeof reason)) {
+        rest->total = 0;
+        return MLDF_OK;
+    }
+    rest->from = reader->salvage ? end_of_last_row(reader) : mldfi_align_up(reader->end, APPEND_ALIGN);
+    uint64_t end = reader->end;
+    reader->end = reader->physical_bytes; /* a former state ends before what was appended to it */
+    mldf_status status = open_carver(&c, rescue, rest->from, rest->end, err);
+    if (status >= 0)
+        status = rest->from ? carve_next(&c, err) : MLDF_END;
+    close_carver(&c);
+    reader->end = end;
+    if (status != MLDF_OK)
+        rest->total = 0;
+    return status < 0 ? status : MLDF_OK;
+}
+
+mldf_status mldfi_repair_carve_rest(struct rescue *rescue, mldf_error *err) {
+    const struct repair_rest *rest = &rescue->rest;
+    uint64_t end = rescue->reader->end;
+    rescue->reader->end = rescue->reader->physical_bytes;
+    mldf_status status = carve_range(rescue, rest->from, rest->end, rest->first, rest->total, err);
+    rescue->reader->end = end;
+    return status;
+}
+
+/* ---- The schema ------------------------------------------------------------------------------------------------------------ */
+
+/* All fields, where those without payloads may be null. */
+static mldf_status rest_schema(struct rescue *rescue, mldf_error *err) {
+    const mldf_reader *reader = rescue->reader;
+    mldf_status status = mldf_schema_new(rescue->options->context, &rescue->schema, err);
+    for (size_t f = 0; f < reader->schema->field_count && status >= 0; f++) {
+        bool in_row = reader->schema->fields[f].payload_index == SIZE_MAX;
+        status = mldfi_copy_field(reader, f, in_row ? MLDF_FIELD_NULLABLE : 0, rescue->schema, err);
+    }
+    return status;
+}
+
+/* Without rows, the new file has the fields with payloads. */
 mldf_status mldfi_repair_carved_schema(struct rescue *rescue, mldf_error *err) {
     const mldf_reader *reader = rescue->reader;
+    if (!rescue->rowless)
+        return rest_schema(rescue, err);
     size_t count = 0, *fields = mldfi_alloc_zero(reader->schema->payload_count, sizeof *fields, err);
     if (!fields)
         return MLDF_E_MEMORY;

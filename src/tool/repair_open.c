@@ -145,6 +145,20 @@ static void note_front(struct rescue *rescue, const uint8_t bytes[FORMAT_HEADER_
     note_state(rescue, front.num_samples, &why);
 }
 
+/* Samples that the front header counts beyond those that were opened: of the same fields, their payloads may be there. */
+static void note_rest(struct rescue *rescue, const uint8_t bytes[FORMAT_HEADER_BYTES]) {
+    const mldf_reader *reader = rescue->reader;
+    struct header front;
+    mldfi_header_load(bytes, &front);
+    if (!reader || front.version_major != 1 || front.version_minor == 0 ||
+        front.num_fields != reader->header.num_fields || front.field_desc_ptr != reader->header.field_desc_ptr ||
+        front.data_ptr != reader->header.data_ptr || front.page_size != reader->header.page_size ||
+        front.metadata_ptr < front.data_ptr || (!reader->salvage && front.metadata_ptr < reader->end))
+        return;
+    rescue->rest.total = front.num_samples;
+    rescue->rest.end = front.metadata_ptr < reader->physical_bytes ? front.metadata_ptr : reader->physical_bytes;
+}
+
 /* The front header with the directory that it points to: with a damaged footer they are still the file's last state. */
 static mldf_status try_front(struct rescue *rescue, const char *path, const mldf_reader_options *options,
                              const uint8_t bytes[FORMAT_HEADER_BYTES], mldf_error *err) {
@@ -181,8 +195,10 @@ static mldf_status find_way_in(struct rescue *rescue, const char *path, const ml
             status = try_former_descriptors(rescue, path, options, &file, size, err);
         if (status >= 0 && !rescue->descriptors_damaged)
             status = try_way(rescue, path, options, &bare, NULL, err);
-        if (status >= 0)
+        if (status >= 0) {
             note_front(rescue, header);
+            note_rest(rescue, header);
+        }
     }
     mldfi_file_close(&file);
     return status;
@@ -228,6 +244,10 @@ mldf_status mldfi_repair_open(struct rescue *rescue, const char *path, mldf_erro
         mldf_reader_close(rescue->reader); /* descriptors without one row */
         rescue->reader = NULL;
     }
+    if (!rescue->reader)
+        rescue->rest.total = 0;
+    else if (status >= 0)
+        status = mldfi_repair_plan_rest(rescue, err);
     if (status >= 0 && !rescue->reader && first == MLDF_E_TRUNCATED)
         status = try_payloads(rescue, path, &options, reason, sizeof reason, err);
     if (status >= 0 && !rescue->reader) {

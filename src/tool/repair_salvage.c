@@ -63,7 +63,9 @@ static mldf_status load_sample(const struct rescue *rescue, uint64_t sample, mld
 mldf_status mldfi_repair_tick(struct rescue *rescue, uint64_t done, mldf_error *err) {
     double now = mldfi_time();
     const mldf_reader *reader = rescue->reader;
-    uint64_t total = rescue->rowless ? reader->promised_samples : reader->header.num_samples;
+    uint64_t total = rescue->rowless      ? reader->promised_samples
+                     : rescue->rest.total ? rescue->rest.total
+                                          : reader->header.num_samples;
     mldf_progress progress = {"repair", done, total, 0, MLDF_NONE, 0};
     if (!rescue->options->progress || now - rescue->last_report < 0.05)
         return MLDF_OK;
@@ -109,6 +111,8 @@ static void report_cut_rows(struct rescue *rescue) {
     const mldf_reader *reader = rescue->reader;
     uint64_t have = reader->header.num_samples, promised = reader->promised_samples;
     mldf_error why;
+    if (rescue->rest.total > have)
+        have = rescue->rest.total; /* of those, repair_carve.c has reported what is lost */
     if (promised > have) {
         mldfi_reader_fail(reader, &why, MLDF_E_TRUNCATED, reader->physical_bytes,
                           "rows %" PRIu64 " to %" PRIu64 " lie behind the end of the file at %" PRIu64, have,
@@ -130,7 +134,7 @@ static void report_cut_rows(struct rescue *rescue) {
 /* The file's own fields; those of a 1.0 file get what it says without words: JSON that may be missing. */
 static mldf_status make_schema(struct rescue *rescue, mldf_error *err) {
     const mldf_reader *reader = rescue->reader;
-    if (rescue->rowless)
+    if (rescue->rowless || rescue->rest.total)
         return mldfi_repair_carved_schema(rescue, err);
     return reader->draft ? mldfi_derive_schema(reader, rescue->options->context, NULL, 0, &rescue->schema, err)
                          : mldfi_schema_copy(reader->schema, &rescue->schema, err);
@@ -177,6 +181,8 @@ static mldf_status rescue_samples(struct rescue *rescue, const char *out, mldf_e
         status = open_writer(rescue, out, &card, err);
     if (status >= 0)
         status = rescue->rowless ? mldfi_repair_carve(rescue, err) : copy_samples(rescue, values, scratch, err);
+    if (status >= 0 && rescue->rest.total)
+        status = mldfi_repair_carve_rest(rescue, err);
     if (status >= 0) {
         if (!rescue->rowless)
             report_cut_rows(rescue);

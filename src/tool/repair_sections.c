@@ -222,9 +222,10 @@ void mldfi_repair_describe(const struct rescue *rescue) {
     result->unchecked = rescue->reader->salvage || rescue->unchecked;
     result->action[0] = 0;
     add(result, "%s",
-        !result->changed          ? "nothing was wrong; copied every sample"
-        : !rescue->damaged        ? "copied the samples that are whole"
-        : rescue->rowless         ? "saved the values that show where they end, since the rows are cut off"
+        !result->changed     ? "nothing was wrong; copied every sample"
+        : !rescue->damaged   ? "copied the samples that are whole"
+        : rescue->rowless    ? "saved the values that show where they end, since the rows are cut off"
+        : rescue->rest.total ? "saved samples by rows, and where those are cut off the values that show where they end"
         : rescue->reader->salvage ? "saved samples by rows alone"
         : rescue->unchecked       ? "saved samples past damaged checksums: what those covered is unchecked"
                                   : "saved samples past damaged sections");
@@ -232,8 +233,8 @@ void mldfi_repair_describe(const struct rescue *rescue) {
     add_count(result, lost->keys, "key", &before);
     add_count(result, lost->values, "value", &before);
     if (lost->values)
-        add(result, rescue->rowless ? "" : " (null or zero: now null)");
-    if (lost->values && rescue->rowless)
+        add(result, rescue->rowless || rescue->rest.total ? "" : " (null or zero: now null)");
+    if (lost->values && (rescue->rowless || rescue->rest.total))
         add_row_fields(rescue, " of the rows (field");
     add_count(result, lost->sections, "unknown section", &before);
     add_thing(result, lost->directory, "the directory, with keys and card if there were any", &before);

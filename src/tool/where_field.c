@@ -98,12 +98,27 @@ static mldf_status find_member(struct parser *p, struct where_node *node, const 
     return MLDF_OK;
 }
 
+/* Of an array head shows dtype and shape where it does not show the elements: x.dtype, x.shape[0], x.bytes, x.sha256. */
+static bool is_about_array(const struct where *w, const struct where_node *node) {
+    const char *name = node->count ? step_of(w, node, 0)->name : NULL;
+    return name &&
+           ((node->count == 1 &&
+             (strcmp(name, "dtype") == 0 || strcmp(name, "bytes") == 0 || strcmp(name, "sha256") == 0)) ||
+            (strcmp(name, "shape") == 0 && (node->count == 1 || (node->count == 2 && !step_of(w, node, 1)->name))));
+}
+
 static mldf_status check_array_steps(struct parser *p, struct where_node *node, const mldf_field *field) {
+    if (is_about_array(p->where, node)) {
+        node->described = true;
+        node->type = TYPE_ANY;
+        return MLDF_OK;
+    }
     for (size_t i = 0; i < node->count; i++)
         if (step_of(p->where, node, i)->name)
-            return mldfi_where_fail(p->lexer.text, node->at, p->err, MLDF_E_NO_FIELD,
-                                    "field \"%s\" is an array: it has no member \"%.100s\"", field->name,
-                                    step_of(p->where, node, i)->name);
+            return mldfi_where_fail(
+                p->lexer.text, node->at, p->err, MLDF_E_NO_FIELD,
+                "field \"%s\" is an array: it has no member \"%.100s\"; it has dtype, shape, bytes, sha256",
+                field->name, step_of(p->where, node, i)->name);
     if (node->count > field->ndim)
         return mldfi_where_fail(p->lexer.text, node->at, p->err, MLDF_E_ARGUMENT,
                                 "%u indexes, and field \"%s\" has %u dimensions", node->count, field->name,
@@ -421,6 +436,42 @@ static mldf_status plain_value(struct where *w, const struct where_slot *slot, s
     return MLDF_OK;
 }
 
+static mldf_status about_array(struct where *w, struct where_slot *slot, struct where_node *node,
+                               struct where_value *out, mldf_error *err) {
+    const mldf_value *value = &slot->value;
+    const struct where_step *first = step_of(w, node, 0);
+    if (strcmp(first->name, "bytes") == 0) {
+        out->kind = WHERE_UINT;
+        out->as.u = value->bytes;
+    } else if (strcmp(first->name, "dtype") == 0) {
+        out->kind = WHERE_TEXT;
+        out->data = mldf_dtype_name(value->dtype);
+        out->bytes = strlen(out->data);
+    } else if (strcmp(first->name, "sha256") == 0) {
+        uint8_t digest[32];
+        mldf_status status = MLDF_OK;
+        mldf_sha256(value->data, (size_t)value->bytes, digest);
+        node->scratch.size = 0;
+        for (size_t i = 0; i < sizeof digest && status >= 0; i++)
+            status = mldfi_buffer_printf(&node->scratch, err, "%02x", digest[i]);
+        out->kind = WHERE_TEXT;
+        out->data = (const char *)node->scratch.data;
+        out->bytes = node->scratch.size;
+        return status;
+    } else if (node->count == 2) {
+        int64_t index = step_of(w, node, 1)->index;
+        index += index < 0 ? (int64_t)value->ndim : 0;
+        if (index >= 0 && index < (int64_t)value->ndim) {
+            out->kind = WHERE_UINT;
+            out->as.u = value->dims[index];
+        }
+    } else {
+        out->kind = WHERE_ARRAY; /* for len() */
+        out->bytes = value->ndim;
+    }
+    return MLDF_OK;
+}
+
 /* A payload is only looked at where its hash is asked for. */
 static mldf_status described_value(struct where *w, struct where_slot *slot, const struct where_node *node,
                                    struct where_value *out, mldf_error *err) {
@@ -453,6 +504,8 @@ mldf_status mldfi_where_field(struct where *w, struct where_node *node, struct w
         return status;
     if (mldf_schema_field(mldf_reader_schema(w->reader), slot->field)->type_id == MLDF_JSON)
         return json_value(w, slot, node, out, err);
+    if (node->described && slot->value.kind == MLDF_KIND_ARRAY)
+        return about_array(w, slot, node, out, err);
     if (node->described)
         return described_value(w, slot, node, out, err);
     return plain_value(w, slot, node, out, err);

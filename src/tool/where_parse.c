@@ -186,15 +186,17 @@ static mldf_status parse_sum(struct parser *p, uint32_t *out) {
     return status;
 }
 
-/* [1, 2, 'x'] behind in; the literals stand one after the other. */
+/* [1, 2, 'x'] after in, or (1, 2, 'x') as in SQL; the literals follow each other. */
 static mldf_status parse_list(struct parser *p, uint32_t a, uint32_t *out) {
     size_t at = p->lexer.token.at;
     uint32_t first = (uint32_t)p->where->node_count, count = 0, item;
     mldf_status status = next(p);
+    bool round = status == MLDF_OK && is(p, TOKEN_OPEN);
     if (status == MLDF_OK)
-        status = expect(p, TOKEN_LIST, "a list in [ ] is needed behind in");
-    while (status == MLDF_OK && !is(p, TOKEN_UNLIST)) {
-        if (count > 0 && (status = expect(p, TOKEN_COMMA, "',' or ']' is missing")) < 0)
+        status = round ? next(p) : expect(p, TOKEN_LIST, "in needs a list: [1, 2]");
+    while (status == MLDF_OK && !is(p, round ? TOKEN_CLOSE : TOKEN_UNLIST)) {
+        if (count > 0 &&
+            (status = expect(p, TOKEN_COMMA, round ? "',' or ')' is missing" : "',' or ']' is missing")) < 0)
             break;
         if (!mldfi_where_is_literal(p) && !is(p, TOKEN_MINUS)) {
             status = fail_here(p, "a list holds numbers, texts, true, false and null only");
@@ -318,7 +320,9 @@ mldf_status mldfi_where_expression(struct parser *p, uint32_t *out) {
 }
 
 mldf_status mldfi_where_compile(const mldf_reader *reader, const char *text, struct where **out, mldf_error *err) {
-    struct parser p = {.lexer = {.text = text, .bytes = strlen(text)}, .err = err};
+    struct arena arena = {0};
+    struct parser p = {.lexer = {&mldfi_where_language, text, strlen(text), {TOKEN_END, 0, 0, NULL, 0}, 0, &arena},
+                       .err = err};
     *out = NULL;
     if (p.lexer.bytes > WHERE_MAX_TEXT)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "where: %zu bytes of text; at most %d are possible", p.lexer.bytes,
@@ -334,7 +338,7 @@ mldf_status mldfi_where_compile(const mldf_reader *reader, const char *text, str
         status = fail_here(&p, "the expression should end here");
     if (status == MLDF_OK)
         status = need_condition(&p, p.where->root);
-    mldf_buffer_free(&p.lexer.string);
+    mldfi_arena_free(&arena);
     if (status < 0)
         mldfi_where_free(p.where);
     else

@@ -20,12 +20,11 @@ struct kind {
 static const struct kind kinds[] = {
     {0, 2, "\x1f\x8b", "compressed with gzip", 0, NULL},
     {0, 4, "\x28\xb5\x2f\xfd", "compressed with zstd", 0, NULL},
-    {4, 6, "1AY&SY", "compressed with bzip2", 0,
-     "decompress it first (bzip2 -d), or compress it with zstd: those are read"}, /* behind BZh and a digit */
+    {4, 6, "1AY&SY", "compressed with bzip2", 0, "decompress it first (bzip2 -d)"}, /* behind BZh and a digit */
     {0, 6,
      "\xfd"
      "7zXZ\0",
-     "compressed with xz", 0, "decompress it first (xz -d), or compress it with zstd: those are read"},
+     "compressed with xz", 0, "decompress it first (xz -d)"},
     {0, 4, "\x04\x22\x4d\x18", "compressed with lz4", 0,
      "decompress it first (lz4 -d), or compress it with zstd: those are read"},
     {0, 4, "PK\x03\x04", "a zip archive", 0, NULL},

@@ -50,14 +50,24 @@
 #else
 #define FEATURE_VORBIS ""
 #endif
+#ifdef MLDF_HAVE_BZIP2
+#define FEATURE_BZIP2 " bzip2"
+#else
+#define FEATURE_BZIP2 ""
+#endif
+#ifdef MLDF_HAVE_LZMA
+#define FEATURE_XZ " xz"
+#else
+#define FEATURE_XZ ""
+#endif
 #ifdef MLDF_HAVE_FFMPEG /* through modules, which are opened when they are first needed */
 #define FEATURE_FFMPEG " ffmpeg"
 #else
 #define FEATURE_FFMPEG ""
 #endif
 #define FEATURES_TEXT \
-    "zstd" FEATURE_SODIUM FEATURE_LZ4 \
-    " jpeg png" FEATURE_WEBP FEATURE_TIFF FEATURE_FLAC FEATURE_MPG123 FEATURE_OPUS FEATURE_VORBIS FEATURE_FFMPEG
+    "zstd" FEATURE_SODIUM FEATURE_LZ4 " jpeg png" FEATURE_WEBP FEATURE_TIFF FEATURE_FLAC FEATURE_MPG123 FEATURE_OPUS \
+        FEATURE_VORBIS FEATURE_BZIP2 FEATURE_XZ FEATURE_FFMPEG
 
 const char *mldf_status_name(mldf_status status) {
     static const struct {

@@ -16,6 +16,7 @@ from mldf.compat.ffcv.libffcv import memcpy, read
 from mldf.compat.ffcv.memory_managers import OSCacheManager
 from mldf.compat.turboloader import pytorch_compat
 from mldf.compat.turboloader.tbl import open_raw_view
+from PIL import Image
 
 COUNT = 20
 
@@ -305,10 +306,63 @@ def test_a_sample_with_an_unreadable_value_compares_and_raises_the_same_each_tim
     assert len(set(depths)) == 1, "the traceback grew"
 
 
-@pytest.mark.parametrize("kind", ["xz", "bz2"])
-def test_an_archive_of_another_compression_says_what_to_do(tmp_path, kind):
-    path = tmp_path / f"a.tar.{kind}"
-    with tarfile.open(path, f"w:{kind}") as out:
-        out.addfile(tarfile.TarInfo("0.txt"), io.BytesIO())
-    with pytest.raises(mldf.errors.Error, match=r"compressed with .*; decompress it first"):
-        mldf.open(path)
+def test_crops_come_as_floats_of_both_kinds_and_layouts():
+    rng = np.random.default_rng(4)
+    images = rng.integers(0, 256, (5, 13, 9, 3), np.uint8)
+    crops = np.array([[0, 0, 9, 13], [2.5, 1.25, 4, 7.5], [-3, -2, 40, 40], [8, 12, 1, 1]], np.float32)
+    chosen, flips = np.array([4, 0, 2, 2]), np.array([0, 1, 1, 0])
+    mean, std = (0.5, 0.4, 0.3), (0.2, 0.25, 0.5)
+    for shape in ((4, 3, 7, 6), (4, 7, 6, 3)):
+        for dtype, off in ((np.float32, 1e-6), (np.float16, 3e-3)):
+            out = np.zeros(shape, dtype)
+            tl.crop_resize_normalize_u8_gather(images, chosen, crops, flips, out, mean, std)
+            found = out.transpose(0, 2, 3, 1) if shape[1] == 3 else out
+            for k in range(4):
+                want = (reference_crop(images[chosen[k]], crops[k], flips[k], 7, 6) - mean) / std
+                assert np.allclose(found[k], want, atol=off * 10), (shape, dtype, k)
+    wide = np.zeros((4, 3, 7, 12), np.float32)[:, :, :, ::2]  # not contiguous
+    tl.crop_resize_normalize_u8_gather(images[::-1], chosen, crops, flips, wide)
+    assert np.allclose(wide[1].transpose(1, 2, 0), reference_crop(images[4], crops[1], 1, 7, 6), atol=1e-5)
+    with pytest.raises(ValueError, match="no pixels"):
+        tl.crop_resize_normalize_u8_gather(images[:, :0], [0], crops[:1], flips[:1], np.zeros((1, 3, 2, 2), np.float32))
+    tl.crop_resize_normalize_u8_gather(images, [], np.zeros((0, 4)), [], np.zeros((0, 3, 2, 2), np.float32))
+
+
+def test_jpegs_are_decoded_at_eighths_of_their_size():
+    y, x = np.mgrid[:64, :80]
+    jpeg = mldf.images.encode(np.stack([x * 3, y * 4, 255 - x - y], 2).astype(np.uint8), quality=95)
+    whole = mldf.images.decode(jpeg)
+    for eighths in range(1, 8):
+        small = mldf.images.decode(jpeg, eighths=eighths)
+        size = (10 * eighths, 8 * eighths)
+        assert small.shape == (*size[::-1], 3)
+        smooth = np.asarray(Image.fromarray(whole).resize(size, Image.Resampling.BOX), np.float32)
+        assert np.abs(small.astype(np.float32) - smooth).mean() < 3
+        part = mldf.images.decode(jpeg, eighths=eighths, region=(3, 2, 5, 4))
+        assert np.array_equal(part, small[2:6, 3:8])
+        if 8 % eighths == 0:
+            assert np.array_equal(mldf.images.decode(jpeg, scale=8 // eighths), small)
+    odd = mldf.images.encode(np.zeros((61, 83, 3), np.uint8))
+    assert [mldf.images.decode(odd, eighths=e).shape[:2] for e in (1, 3, 7)] == [(8, 11), (23, 32), (54, 73)]
+    for mistake, message in (({"eighths": 3, "scale": 2}, "with scale 1"), ({"eighths": 9}, "eighths")):
+        with pytest.raises(mldf.errors.ArgumentError, match=message):
+            mldf.images.decode(jpeg, **mistake)
+    with pytest.raises(mldf.Error, match="3/8 of a png image; only JPEG"):
+        mldf.images.decode(mldf.images.encode(whole, "png"), eighths=3)
+
+
+def test_a_mosaic_is_made_of_its_images_resized():
+    images = [pkg.image(i, 20 + 7 * i, 50 - 9 * i) for i in range(4)]
+    mosaic = tl.Mosaic(64, seed=3)
+    mosaic.set_images(images)
+    for _ in range(8):
+        out = mosaic.apply(images[0])
+        x, y = mosaic.get_center()
+        assert out.shape == (64, 64, 3) and 16 <= x <= 48 and 16 <= y <= 48
+        scale = min((64 - y) / images[3].shape[0], (64 - x) / images[3].shape[1])
+        h, w = (max(round(s * scale), 1) for s in images[3].shape[:2])
+        want = reference_crop(images[3], (0, 0, images[3].shape[1], images[3].shape[0]), 0, h, w) * 255
+        assert np.abs(out[y : y + h, x : x + w] - want).max() <= 0.51
+        assert (out[y + h :, x:] == 114).all() and (out[y:, x + w :] == 114).all()
+    with pytest.raises(mldf.errors.ArgumentError, match=r"\(height, width, 3\)"):
+        mosaic.set_images([np.zeros((4, 4), np.uint8)] * 4)

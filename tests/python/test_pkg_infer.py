@@ -187,3 +187,10 @@ def test_a_later_value_that_does_not_fit_names_its_sample(tmp_path):
     with pytest.raises(mldf.errors.WrongTypeError, match="sample 150.*'a' takes an integer"):
         mldf.write(tmp_path / "a.mldf", rows)
     assert list(pathlib.Path(tmp_path).iterdir()) == []
+
+
+@pytest.mark.parametrize("thing", [None, 3, "photos", b"bytes"])
+def test_what_is_not_a_dataset_is_refused_by_its_type(tmp_path, thing):
+    with pytest.raises(mldf.errors.WrongTypeError, match="a dataset to write is indexed or iterated"):
+        mldf.write(tmp_path / "x.mldf", thing)
+    assert not (tmp_path / "x.mldf").exists()

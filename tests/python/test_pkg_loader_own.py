@@ -112,3 +112,26 @@ def test_numba_cfunc(path, tmp_path, monkeypatch):
     loader = load(path, [make()], tmp_path)  # nobody else keeps the function
     got = np.concatenate([b.fixed for b in loader])
     assert np.array_equal(got, mldf.open(path).column("fixed") * 2)
+
+
+def test_a_function_for_each_sample(tmp_path):
+    path = tmp_path / "x.mldf"
+    rng = np.random.default_rng(2)
+    images = rng.integers(0, 256, (6, 8, 9, 3), np.uint8)
+    mldf.write(path, {"image": images, "n": np.arange(6)}, {"image": mldf.Image(encode="raw"), "n": mldf.Int()})
+    seen = []
+
+    def mean(image):
+        seen.append(image.shape)
+        return image.mean(axis=(0, 1))
+
+    steps = {"image": [mldf.Decode(), mldf.PerSample(mean)], "n": [mldf.PerSample(lambda n: "x" * int(n))]}
+    batches = list(mldf.Loader(path, 4, pipelines=steps))
+    assert seen == [(8, 9, 3)] * 6
+    assert np.allclose(np.concatenate([b.image for b in batches]), images.mean(axis=(1, 2)))
+    assert [t for b in batches for t in b.n] == ["", "x", "xx", "xxx", "xxxx", "xxxxx"]
+    assert repr(mldf.PerSample(mean)) == "PerSample(mean)"
+    ragged = mldf.PerSample(lambda image: image[: image[0, 0, 0] % 3 + 1])(images)
+    assert isinstance(ragged, list) and len(ragged) == 6
+    with pytest.raises(mldf.errors.WrongTypeError, match="a function is needed, not int"):
+        mldf.PerSample(3)

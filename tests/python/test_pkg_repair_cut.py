@@ -1,6 +1,7 @@
-"""repair of files that were cut before their rows: values that show where they end are saved, and nothing else."""
+"""repair of files that were cut before or inside their rows: values that show where they end are saved."""
 
 import io
+import struct
 
 import mldf
 import numpy as np
@@ -106,3 +107,106 @@ def test_bytes_that_are_damaged_are_not_taken_for_a_sample(tmp_path):
     result = mldf.repair(tmp_path / "cut.mldf", tmp_path / "saved.mldf")
     assert result.written == 6 and result.lost["samples"] == 6
     assert "samples 6 to 11: no whole values follow byte" in result.skipped[-1].message
+
+
+HEADER = struct.Struct("<HHIQHHIQQQQQ")
+
+
+def places(path):
+    """(byte where the rows begin, bytes of a row, where the payloads of each sample end), by docs/spec/format.md."""
+    data = path.read_bytes()
+    _, _, _, samples, fields, _, _, descriptors, rows, *_ = HEADER.unpack_from(data, 9)
+    found, align, end = [], 1, 0
+    for f in range(fields):
+        flags, size, offset = struct.unpack_from("<HII", data, descriptors + 208 * f + 66)
+        (row_align,) = struct.unpack_from("<H", data, descriptors + 208 * f + 204)
+        found.append((flags, offset))
+        align, end = max(align, row_align), offset + size
+    row = (end + align - 1) // align * align
+    ends = []
+    for i in range(samples):
+        where = [
+            struct.unpack_from("<QI" if flags & 4 else "<QQ", data, rows + i * row + offset)
+            for flags, offset in found
+            if flags & 12
+        ]
+        ends.append(max(ptr + size for ptr, size in where))
+    return rows, row, ends
+
+
+def check_saved(path, saved, with_rows):
+    with mldf.open(path) as ds:
+        assert len(ds) == saved
+        for i in range(saved):
+            want, got = sample(i), ds[i]
+            assert bytes(ds.raw(i, "image")) == want["image"]
+            assert (got["small"] == want["small"]).all() and (got["large"] == want["large"]).all()
+            assert got["meta"] == want["meta"]
+            if with_rows:
+                assert got["label"] == (i if i < with_rows else None)
+
+
+def test_a_cut_anywhere_saves_every_sample_whose_bytes_are_whole(tmp_path):
+    whole, hurt, out = tmp_path / "whole.mldf", tmp_path / "cut.mldf", tmp_path / "saved.mldf"
+    with mldf.Writer(whole, FIELDS) as w:
+        for i in range(24):
+            w.append(sample(i))
+    rows, row, ends = places(whole)
+    size = whole.stat().st_size
+    cuts = set(range(ends[0], size, size // 40)) | {rows + i * row + d for i in range(25) for d in (-1, 0, 1)}
+    cuts |= {end + d for end in ends[:6] for d in (-1, 0, 1)}
+    for at in sorted(cuts):
+        cut(whole, hurt, at)
+        expected = sum(end <= at for end in ends)
+        if expected == 0:
+            continue
+        with_rows = max(0, min(24, (at - rows) // row))
+        result = mldf.repair(hurt, out, overwrite=True)
+        assert result.written == expected, f"cut at {at} of {size}, rows from {rows}"
+        assert result.lost["samples"] == 24 - expected
+        check_saved(out, expected, with_rows)
+        if with_rows == 24:
+            assert result.lost["values"] == 0
+        elif with_rows:
+            assert result.lost["values"] == 24 - with_rows and "label" in result.action
+            with pytest.raises(mldf.Error, match=f"with -o OUT, what is whole of 24 samples .* {24 - with_rows} are"):
+                mldf.repair(hurt)
+
+
+def test_a_cut_file_that_was_appended_to_saves_what_is_whole_of_both_parts(tmp_path):
+    whole, hurt, out = tmp_path / "whole.mldf", tmp_path / "cut.mldf", tmp_path / "saved.mldf"
+    with mldf.Writer(whole, FIELDS) as w:
+        for i in range(9):
+            w.append(sample(i))
+    first = whole.stat().st_size
+    with mldf.Writer(tmp_path / "more.mldf", FIELDS) as w:
+        for i in range(9, 20):
+            w.append(sample(i))
+    mldf.append(whole, tmp_path / "more.mldf")
+    rows, row, ends = places(whole)
+    size = whole.stat().st_size
+    for at in sorted(set(range(first + 64, size, size // 25)) | {rows + i * row + 1 for i in range(20)}):
+        cut(whole, hurt, at)
+        result = mldf.repair(hurt, out, overwrite=True)
+        expected = sum(end <= at for end in ends)
+        assert result.written == expected, f"cut at {at} of {size}, rows from {rows}"
+        assert result.lost["samples"] == 20 - expected
+        check_saved(out, expected, max(9, min(20, (at - rows) // row)))
+
+
+def test_values_of_an_added_field_are_not_taken_for_samples(tmp_path):
+    """What add_field wrote follows the first state of the file, as samples of an append would."""
+    whole, hurt, table = tmp_path / "whole.mldf", tmp_path / "cut.mldf", tmp_path / "b.jsonl"
+    with mldf.Writer(whole, {"a": mldf.NDArray("float32", (3,))}) as w:
+        for i in range(6):
+            w.append({"a": np.full(3, i, np.float32)})
+    first = whole.stat().st_size
+    table.write_text("".join(f'{{"b": [{i + 50}, 0, 0]}}\n' for i in range(6)))
+    mldf.add_field(whole, "b", table, field=mldf.NDArray("float32", (3,)))
+    rows, _, _ = places(whole)
+    assert rows > first
+    cut(whole, hurt, rows - 8)
+    result = mldf.repair(hurt, tmp_path / "saved.mldf")
+    assert result.written == 6
+    with mldf.open(tmp_path / "saved.mldf") as ds:
+        assert list(ds.fields) == ["a"] and [ds[i]["a"][0] for i in range(6)] == list(range(6))

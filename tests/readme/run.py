@@ -93,9 +93,11 @@ def run_document(path, mldf, build, compiler):
             source.write_text(f'#line {line} "{path.name}"\n{body}', encoding="utf-8")
             libraries = subprocess.run(["pkg-config", "--libs", "libzstd", "libxxhash", "zlib", "libjpeg", "spng"],
                                        check=True, capture_output=True, text=True).stdout.split()
-            for optional in ("libsodium", "liblz4", "libwebp", "libtiff-4", "flac", "libmpg123", "opus", "vorbis"):
+            for optional in ("libsodium", "liblz4", "libwebp", "libtiff-4", "flac", "libmpg123", "opus", "vorbis", "liblzma"):
                 found = subprocess.run(["pkg-config", "--libs", optional], capture_output=True, text=True)
                 libraries += found.stdout.split() if found.returncode == 0 else []
+            if "-lbz2" in pathlib.Path(build, "mldf.pc").read_text(encoding="utf-8"):
+                libraries.append("-lbz2")
             subprocess.run([*compiler.split(), "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-DMLDF_STATIC",
                             f"-I{ROOT}/include", str(source), f"{build}/lib/libmldf.a", *libraries, "-pthread", "-lm",
                             *os.environ.get("LDFLAGS", "").split(), "-o", str(program)], check=True)

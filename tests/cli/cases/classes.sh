@@ -105,3 +105,17 @@ mldf head three.mldf >out 2>err
 check test "$(wc -l <err)" -eq 1
 mldf stats three.mldf >out 2>err
 check test "$(grep -c card err)" -eq 1
+
+# Of an array, what head shows can be asked too; a list may be written as in SQL.
+printf '{"x":[1,2,3],"y":1}\n{"x":[4,5,6],"y":2}\n' >arrays.jsonl
+mldf pack arrays.jsonl -o arrays.mldf -q
+for where in 'x.shape[0] == 3' 'x.shape[-1] == 3 and len(x.shape) == 1' "x.dtype == '<i8'" 'x.bytes == 24' 'y in (1, 2)' \
+    "x.sha256 != '00'"; do
+    mldf select arrays.mldf -o chosen.mldf -f -q --where "$where"
+    check test "$(mldf info --json chosen.mldf | grep -o '"num_samples":[0-9]*')" = '"num_samples":2'
+done
+mldf select arrays.mldf -o chosen.mldf -f -q --where 'y not in (1)'
+check test "$(mldf head chosen.mldf | grep y:)" = '  y: 2'
+expect_error 2 'field "x" is an array: it has no member "size"; it has dtype, shape' mldf select arrays.mldf -o q.mldf -f --where 'x.size > 1'
+expect_error 2 "',' or ')' is missing" mldf select arrays.mldf -o q.mldf -f --where 'y in (1 2)'
+expect_error 2 'in needs a list: [1, 2]' mldf select arrays.mldf -o q.mldf -f --where 'y in 1'

@@ -40,8 +40,8 @@ expect_error 1 'again.tar: no tar header at byte 0' mldf pack a.tar again.tar -o
 python3 - <<'PY'
 import bz2, gzip, lzma
 tar = open("a.tar", "rb").read()
-open("a.tar.bz2", "wb").write(bz2.compress(tar))
-open("a.tar.xz", "wb").write(lzma.compress(tar))
+open("t.csv.bz2", "wb").write(bz2.compress(b"a\n1\n"))
+open("t.csv.xz", "wb").write(lzma.compress(b"a\n1\n"))
 open("t.csv.gz", "wb").write(gzip.compress(b"a\n1\n"))
 open("utf16.csv", "wb").write("a,b\n1,2\n".encode("utf-16"))
 open("t.parquet", "wb").write(b"PAR1" + bytes(600))
@@ -50,8 +50,8 @@ stranger() { # file what
     expect_error 3 "$1: is $2" mldf pack "$1" -o x.mldf
     expect_error 1 "it is $2" mldf info "$1"
 }
-stranger a.tar.bz2 'compressed with bzip2'
-stranger a.tar.xz 'compressed with xz'
+expect_error 3 't.csv.bz2: is compressed with bzip2' mldf pack t.csv.bz2 -o x.mldf
+expect_error 3 't.csv.xz: is compressed with xz' mldf pack t.csv.xz -o x.mldf
 stranger utf16.csv 'text in UTF-16'
 stranger t.parquet 'a Parquet file'
 expect_error 1 'it is a JPEG image' mldf info "$source_dir/tests/data/images/rgb.jpg"

@@ -1,7 +1,4 @@
-"""TurboLoader's crop_resize_normalize_u8_gather, and the crops that its loader of raw images draws.
-
-The positions of pixels are shared by all rows and columns of an image, so NumPy does each image in a few passes.
-"""
+"""TurboLoader's crop_resize_normalize_u8_gather, and the crops that its loader of raw images draws."""
 
 from __future__ import annotations
 
@@ -10,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ... import _mldf
 from ...errors import ArgumentError
 
 __all__ = ["crop_resize_normalize_u8_gather", "pick_crop"]
-
-Array = np.ndarray[Any, Any]
 
 
 def pick_crop(
@@ -61,34 +57,27 @@ def crop_resize_normalize_u8_gather(
         raise ArgumentError("pass both mean and std, or neither")
     planar = output.shape[1] == 3
     height, width = output.shape[2:] if planar else output.shape[1:3]
-    for k, number in enumerate(chosen):
-        x, y, w, h = (float(v) for v in parts[k])
-        rows, columns = _places(y, h, height, images.shape[1]), _places(x, w, width, images.shape[2])
-        if mirrored[k]:
-            columns = tuple(c[::-1] for c in columns)  # type: ignore[assignment]
-        found = _sampled(images[number], rows, columns) / np.float32(255)
-        if mean is not None:
-            found = (found - np.asarray(mean, np.float32)) / np.asarray(std, np.float32)
-        output[k] = found.transpose(2, 0, 1) if planar else found
+    if not len(chosen):
+        return
+    if 0 in (height, width, *images.shape[1:3]):
+        raise ArgumentError(f"images of {images.shape[1:3]} and an output of {(height, width)}: a side has no pixels")
+    direct = output.dtype == np.float32 and output.flags.c_contiguous and output.flags.writeable
+    out = output if direct else np.empty(output.shape, np.float32)
+    statistics = None if mean is None else (_three(mean), _three(std))
+    _mldf.crop_gather(
+        np.ascontiguousarray(images),
+        images.shape[:3],
+        np.ascontiguousarray(chosen, np.int64),
+        np.ascontiguousarray(parts),
+        np.ascontiguousarray(mirrored != 0, np.uint8),
+        out,
+        (height, width),
+        planar,
+        statistics,
+    )
+    if not direct:
+        output[...] = out
 
 
-def _places(start: float, length: float, count: int, size: int) -> tuple[Array, Array, Array]:
-    """Of each output pixel along a side: the two it lies between, and the second one's weight."""
-    at = np.clip(start + (np.arange(count) + 0.5) / count * length - 0.5, 0, size - 1)
-    first = at.astype(np.int64)
-    return first, np.minimum(first + 1, size - 1), (at - first).astype(np.float32)
-
-
-def _sampled(image: Array, rows: tuple[Array, Array, Array], columns: tuple[Array, Array, Array]) -> Array:
-    above, below, down = rows
-    left, right, across = columns
-    share = across[None, :, None]
-
-    def line(of: Array) -> Array:
-        taken = image[of]
-        out: Array = taken[:, left] * (1 - share) + taken[:, right] * share
-        return out
-
-    weight = down[:, None, None]
-    out: Array = line(above) * (1 - weight) + line(below) * weight
-    return out
+def _three(values: Any) -> tuple[float, ...]:
+    return tuple(float(v) for v in np.broadcast_to(values, 3))

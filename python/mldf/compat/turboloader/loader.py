@@ -594,11 +594,11 @@ def decode_jpeg(data: Any) -> np.ndarray[Any, Any]:
 
 
 def decode_jpeg_scaled(data: Any, target_w: int, target_h: int) -> np.ndarray[Any, Any]:
-    """At 1/8, 1/4, 1/2 of its size or all of it: the smallest that covers the target. TurboLoader has steps of 1/8."""
+    """At 1/8, 2/8 ... 7/8 of its size or all of it: the smallest that covers the target."""
     about = images.probe(data)
-    for scale in (8, 4, 2):
-        if -(-about["width"] // scale) >= target_w and -(-about["height"] // scale) >= target_h:
-            return images.decode(data, channels=3, scale=scale)
+    for eighths in range(1, 8):
+        if -(-about["width"] * eighths // 8) >= target_w and -(-about["height"] * eighths // 8) >= target_h:
+            return images.decode(data, channels=3, eighths=eighths)
     return decode_jpeg(data)
 
 
