@@ -84,14 +84,26 @@ def found(pattern, text):
 
 
 def windows(run):
-    text = run.python(HERE / "bench_views.py", "--tokens", run.size(100_000_000), "--rounds", 5, "--batches", run.size(600), "--threads", 0)
+    text = run.python(
+        HERE / "bench_views.py",
+        "--tokens",
+        run.size(100_000_000),
+        "--rounds",
+        5,
+        "--batches",
+        run.size(600),
+        "--threads",
+        0,
+    )
     rates = json.loads(text.splitlines()[-1])["mldf numpy random, 0 threads (cpu)"] if text else {}
     run.add("windows 1025 x u16 to (x, y) i64", "nanoGPT's memmap idiom", 3, rates.get("times_nanogpt"))
     run.add("", "memcpy, bytes written", 0.8, rates.get("times_memcpy"))
 
 
 def packed(run):
-    text = run.python(HERE / "bench_packed.py", "--documents", run.size(100_000), "--rounds", 3, "--batches", run.size(600))
+    text = run.python(
+        HERE / "bench_packed.py", "--documents", run.size(100_000), "--rounds", 3, "--batches", run.size(600)
+    )
     run.add("packed T 2048, batch 16", "OLMo-core's dataset in NumPy, 2 workers", 10, found(r"ratio +([0-9.]+)", text))
     ours = found(r"mldf +([0-9.]+) M tokens", text)
     other = run.python("-c", GRAIN, run.size(40_000))
@@ -102,17 +114,33 @@ def packed(run):
 
 
 def plans(run):
-    sizes = ["--documents", run.size(10_000_000), "--tree", run.size(200_000), "--sequences", run.size(10_000_000), "--rounds", 3]
+    sizes = [
+        "--documents",
+        run.size(10_000_000),
+        "--tree",
+        run.size(200_000),
+        "--sequences",
+        run.size(10_000_000),
+        "--rounds",
+        3,
+    ]
     text = run.python(HERE / "bench_plans.py", *sizes, "--build", run.given.build, "--folder", run.folder)
     plan, _, megatron = (text or "").partition("megatron ")
     run.add("", "padding of the log-normal set", 0.05, found(r"padding ([0-9.]+) %", plan), "%", most=True)
-    run.add("plan of 10^7 documents, L 2048", "segment tree of TRL and OLMo in Python", 50, found(r"ratio +([0-9.]+)", plan))
+    run.add(
+        "plan of 10^7 documents, L 2048", "segment tree of TRL and OLMo in Python", 50, found(r"ratio +([0-9.]+)", plan)
+    )
     run.add("", "as the design says", 40, found(r"([0-9.]+) M documents/s", plan), "M/s")
     run.add("Megatron files to the first batch", "megatron-core's GPTDataset", 20, found(r"ratio +([0-9.]+)", megatron))
 
 
 def tokenizing(run):
-    words = (HERE / "rivals" / "tokenize_text.py", run.given.build / "bin" / "mldf", "/usr/share/common-licenses", run.size(50))
+    words = (
+        HERE / "rivals" / "tokenize_text.py",
+        run.given.build / "bin" / "mldf",
+        "/usr/share/common-licenses",
+        run.size(50),
+    )
     for rivals, goal, name in ((False, 1, "the same tokenizer"), (True, 5, "gigatoken")):
         text = run.python(*words, rivals=rivals)
         run.add("tokenize and pack text, 2 threads", f"datatrove's loop, {name}", goal, found(r": ([0-9.]+)x", text))
@@ -129,7 +157,20 @@ def main():
     given = parser.parse_args()
     given.rivals = given.rivals or given.build / "rivals-text"
     if given.install and not given.rivals.exists():
-        subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(given.rivals), *PACKAGES.split()], check=False)
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "install",
+                "-q",
+                "--no-deps",
+                "--target",
+                str(given.rivals),
+                *PACKAGES.split(),
+            ],
+            check=False,
+        )
     began = time.monotonic()
     with tempfile.TemporaryDirectory(dir=given.build, prefix="mldf-bench-text-") as folder:
         run = Run(given, pathlib.Path(folder))
