@@ -25,7 +25,8 @@ static const char *const reserved[COLUMNS + 1] = {"kinds", "groups", "begins", "
 static bool is_allowed(uint16_t id) {
     bool allowed = (id >= MLDF_INT && id <= MLDF_JSON) || (id >= MLDF_IMAGE_RAW && id <= MLDF_IMAGE) ||
                    (id >= MLDF_AUDIO_WAVEFORM && id <= MLDF_AUDIO_CODEC_TOKENS) ||
-                   (id >= MLDF_VIDEO_FRAMES && id <= MLDF_VIDEO_OPTICAL_FLOW) || (id >= MLDF_TEXT && id <= 43);
+                   (id >= MLDF_VIDEO_FRAMES && id <= MLDF_VIDEO_OPTICAL_FLOW) ||
+                   (id >= MLDF_TEXT && id <= MLDF_TEXT_HIERARCHICAL);
     return allowed && mldfi_builtin_type(id);
 }
 
@@ -274,8 +275,11 @@ static mldf_status part_edge(const struct schema_field *field, const struct fiel
     return MLDF_OK;
 }
 
-static uint64_t part_table(const struct schema_field *field, const uint8_t *record) {
+static uint64_t part_table(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
+                           uint64_t *offset) {
     const struct multimodal_state *s = field->state;
+    (void)part;
+    *offset = 0;
     return (uint64_t)mldfi_load_u32(record + PARTS_COUNT) * s->entry_bytes;
 }
 

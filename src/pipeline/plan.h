@@ -108,6 +108,9 @@ const size_t *mldfi_plan_fields(const struct plan *plan, size_t *count);
 bool mldfi_plan_names(const struct plan *plan, size_t field);
 /* Name and version of the decoder of its videos, if another version's frames may differ; otherwise NULL. */
 const char *mldfi_plan_decoder(const struct plan *plan);
+/* From *chain on: the next one that decodes a field of recordings, the field's name, and which decoders it takes. False: there is none. */
+struct audio_choice;
+bool mldfi_plan_sound(const struct plan *plan, size_t *chain, const char **field, const struct audio_choice **choice);
 
 /* A piece of a value in time: `have` steps from `from` on, and zeros up to `steps`. steps MLDF_NONE: the value should have been unreadable. */
 enum { PIECE_FRAMES = 64 };
