@@ -1,6 +1,6 @@
 """Documents of several parts into the files of others: WebDataset's numbered members, OBELICS' parallel lists.
 
->>> import mldf, os, tempfile
+>>> import mldf, os, tarfile, tempfile
 >>> folder = tempfile.mkdtemp()
 >>> docs, tar = os.path.join(folder, "docs.mldf"), os.path.join(folder, "docs.tar")
 >>> with mldf.Writer(docs, {"doc": mldf.Multimodal({"text": mldf.Text(), "image": mldf.Image()})}) as w:
@@ -17,7 +17,6 @@ import io
 import json
 import os
 import pathlib
-import tarfile
 from collections.abc import Callable
 from typing import Any
 
@@ -62,12 +61,6 @@ def _parts(parts: Any, images: set[str], texts: set[str], where: str) -> list[tu
         else:
             raise WrongTypeError(f"{place}: documents are text and images")
     return out
-
-
-def _add(tar: tarfile.TarFile, name: str, data: bytes) -> None:
-    info = tarfile.TarInfo(name)
-    info.size = len(data)
-    tar.addfile(info, io.BytesIO(data))
 
 
 def _key(ds: Dataset, i: int) -> str:
@@ -132,14 +125,21 @@ def _documents(ds: Dataset, field: str, meta: str | None) -> Any:
 
 
 def _write_tar(ds: Dataset, partial: pathlib.Path, target: pathlib.Path, field: str, meta: str | None) -> int:
+    import tarfile  # an import of mldf alone does not need it
+
+    def add(name: str, data: bytes) -> None:
+        info = tarfile.TarInfo(name)
+        info.size = len(data)
+        tar.addfile(info, io.BytesIO(data))
+
     count = 0
     with tarfile.open(partial, "w") as tar:
         for i, parts, known in _documents(ds, field, meta):
             key = _key(ds, i)
             for number, (ending, data) in enumerate(parts):
-                _add(tar, f"{key}.{number}.{ending}", data)
+                add(f"{key}.{number}.{ending}", data)
             if known is not None or not parts:
-                _add(tar, f"{key}.json", json.dumps(known).encode())
+                add(f"{key}.json", json.dumps(known).encode())
             count += 1
     return count
 
