@@ -36,6 +36,7 @@ from .dataset import Dataset, open
 from .documents import Interleaved, from_documents, interleave
 from .engine import Engine
 from .errors import Error
+from .export_documents import to_documents
 from .fields import (
     AudioSpectrogram,
     Bytes,
@@ -160,6 +161,7 @@ __all__ = [
     "select",
     "split",
     "stats",
+    "to_documents",
     "verify",
     "write",
 ]

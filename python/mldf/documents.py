@@ -22,7 +22,6 @@ import json
 import os
 import pathlib
 import re
-import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -142,6 +141,8 @@ def _records(path: pathlib.Path) -> Iterator[tuple[Any, str]]:
 
 def _webdataset(path: pathlib.Path) -> Iterator[_Document]:
     """Members KEY.NUMBER.ENDING of a tar, in the order of the numbers; KEY.json is what else is known."""
+    import tarfile  # an import of mldf alone does not need it
+
     with tarfile.open(path) as tar:
         found: dict[int, tuple[str, Any]] = {}
         meta, key = None, None
