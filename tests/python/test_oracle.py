@@ -33,7 +33,7 @@ needs_command = pytest.mark.skipif(not COMMAND, reason="MLDF does not name the c
 ROUNDS = int(os.environ.get("MLDF_ORACLE_ROUNDS", "150"))
 KEYS = {e["file"]: e for e in json.loads((VALID / "manifest.json").read_text())}
 FILES = ["hello", "int", "inline", "nulls", "keys_wrap", "card", "long_arguments", "unknown_types", "zstd_dictionary", "zstd",
-         "encrypted_key", "encrypted_chunks", "encrypted_all", "no_checksums", "appended", "streamed", "torn_header", "unknown_sections", "ndarray_shapes", "row_gaps", "images", "recordings", "packets", "videos", "video_packets", "tokens", "features", "flow", "multimodal",
+         "encrypted_key", "encrypted_chunks", "encrypted_all", "no_checksums", "appended", "streamed", "torn_header", "unknown_sections", "ndarray_shapes", "row_gaps", "images", "recordings", "packets", "videos", "video_packets", "tokens", "hierarchical", "features", "flow", "multimodal", "multimodal_videos",
          "pack_plans"]
 
 
