@@ -276,8 +276,8 @@ def test_keys_that_a_container_forgets_or_invents(zoo):
     assert keys("h264_open_all_keys") < 10 and keys("hevc_open_all_keys") < 10 and keys("mpeg4_all_keys") < 10
 
 
-def test_a_key_that_takes_over_frames_is_proved_again(zoo):
-    """Key 21 lies. Key 20 before it gives its own image and not those of 21: all of them start at 0, and are right (above)."""
+def test_an_i_frame_is_no_key_because_a_container_says_so(zoo):
+    """The list names 20, an I frame that later frames look behind, and 21, which needs others: all start at 0, and are right (above)."""
     file = reference_reader.read(zoo("h264_takeover")[1])
     tables = reference_reader.video_tables(file.stored(0, "video"))
     keys = [i for i, (_, _, _, flags, _) in enumerate(tables["packets"]) if flags & 1]
