@@ -44,10 +44,10 @@ static const struct option_spec options[] = {
     {0, "mono", NULL, "recordings: mix the channels to one; stored as PCM"},
     {0, "cut", NULL,
      "corpora: a sample for each utterance, cut out of its recording; without it a sample is a recording with segments"},
-    {0, "text", "FIELD[=NAME]", "turn this column or extension into tokens, as the field NAME (default: FIELD)"},
-    {0, "tokenizer", "TOKENIZER", "bytes, sentencepiece:FILE, or exec:COMMAND (a program, started without a shell)"},
-    {0, "eos", NULL, "end every document with the tokenizer's eos"},
-    {0, "bos", NULL, "begin every document with the tokenizer's bos"},
+    {0, "text", "FIELD[=NAME]", "turn this column or extension into tokens, as the field NAME (default: tokens)"},
+    {0, "tokenizer", "TOKENIZER", "bytes, sp:MODEL, or exec:COMMAND (a program, started without a shell)"},
+    {0, "eos", "[ID]", "end every document with this id; without a number, with the tokenizer's eos"},
+    {0, "bos", "[ID]", "begin every document with this id; without a number, with the tokenizer's bos"},
     {0, "utf8", "refuse|replace", "text that is not UTF-8: an error (default), or U+FFFD for the broken bytes"},
     {0, "tokenizer-timeout", "SECONDS", "for one answer of the program (default 300)"},
     {0, "tokenizer-processes", "N", "run the program N times side by side (default 1)"},
@@ -242,7 +242,7 @@ const struct command command_pack = {
     "  mldf pack kaldi/data/train --allow-outside --rate 16000 -o train.mldf\n"
     "  mldf pack train.csv --files image -o train.mldf\n"
     "  mldf pack 'shard-{000..009}.tar' -o all.mldf\n"
-    "  mldf pack corpus.jsonl --text text=tokens --tokenizer 'exec:python3 -m mldf.tokenize tokenizer.json' --eos -o c.mldf\n"
+    "  mldf pack corpus.jsonl --text text --tokenizer 'exec:python3 -m mldf.tokenize tokenizer.json' --eos -o c.mldf\n"
     "  zcat rows.csv.gz | mldf pack - --format csv -o rows.mldf\n",
     1,
     -1,

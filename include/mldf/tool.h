@@ -160,7 +160,7 @@ typedef struct mldf_pack_options {
     bool cut;
     uint32_t audio_rate;
     bool audio_mono;
-    /* Text into tokens: "FIELD", or "FIELD=NAME" for another name in the new file. FIELD is a column of tables, an extension of archives. Of
+    /* Text into tokens: "FIELD=NAME", or "FIELD" for a field named "tokens". FIELD is a column of tables, an extension of archives. Of
      * folders every file is a document, and so is a source whose name ends in .txt or .md. NULL: no tokenizing. Not for append. */
     const char *text_field;
     const mldf_tokenize_options *tokenize; /* its member `field` does not count */

@@ -191,17 +191,20 @@ static bool fill_pack(struct operation *op) {
     o->audio_rate = (uint32_t)rate;
     o->fps_num = (uint32_t)fps[0];
     o->fps_den = (uint32_t)fps[1];
-    int limit = 0, processes = 0;
+    int limit = 0, processes = 0, eos = -1, bos = -1;
     op->tokenizer_options = (mldf_tokenizer_options)MLDF_TOKENIZER_OPTIONS_INIT;
     op->tokenize = (mldf_tokenize_options)MLDF_TOKENIZE_OPTIONS_INIT;
     fine = fine && option_text(op->options, "text", &o->text_field) &&
            option_text(op->options, "tokenizer", &op->tokenizer) &&
            option_bool(op->options, "eos", &op->tokenize.eos) && option_bool(op->options, "bos", &op->tokenize.bos) &&
+           option_int(op->options, "eos_id", &eos) && option_int(op->options, "bos_id", &bos) &&
            option_bool(op->options, "replace_utf8", &op->tokenize.replace) &&
            option_int(op->options, "tokenizer_timeout", &limit) &&
            option_int(op->options, "tokenizer_processes", &processes);
     op->tokenizer_options.timeout_seconds = (unsigned)limit;
     op->tokenizer_options.processes = (unsigned)processes;
+    op->tokenizer_options.eos = eos;
+    op->tokenizer_options.bos = bos;
     o->format = (mldf_source_format)format;
     o->layout = (mldf_layout)layout;
     o->delimiter = (char)delimiter;

@@ -150,8 +150,8 @@ def pack(
     max_unpacked: int | None = None,
     text: str | None = None,
     tokenizer: str | None = None,
-    eos: bool = False,
-    bos: bool = False,
+    eos: bool | int = False,
+    bos: bool | int = False,
     utf8: str = "refuse",
     tokenizer_timeout: int | None = None,
     tokenizer_processes: int | None = None,
@@ -180,8 +180,8 @@ def pack(
     max_decoded_bytes   as for :func:`mldf.open`: of one member of a compressed archive, None: 4 GiB
     max_unpacked   refuse a compressed tar that unpacks to more bytes than these; None: 2**40
     text        make tokens of this column or extension, "FIELD" or "FIELD=NAME"; of a folder every file is a document
-    tokenizer   with text: "bytes", "sentencepiece:FILE" or "exec:COMMAND"; objects: :class:`mldf.Tokens` and a Writer
-    eos, bos    end every document with the tokenizer's eos, begin it with its bos
+    tokenizer   with text: "bytes", "sp:MODEL" or "exec:COMMAND"; objects: :class:`mldf.Tokens` and a Writer
+    eos, bos    end every document with the tokenizer's eos, begin it with its bos; a number: with this id
     utf8        "refuse" text that is not UTF-8, or "replace" the broken bytes with U+FFFD
     tokenizer_timeout, tokenizer_processes   seconds for one answer of its program (None: 300), programs side by side
     output      overwrite, threads, checksums, dictionary, page_size, card, encrypt_key, encrypt_passphrase, encrypt_all
@@ -220,8 +220,8 @@ def append(
     number_keys: bool = False,
     text: str | None = None,
     tokenizer: str | None = None,
-    eos: bool = False,
-    bos: bool = False,
+    eos: bool | int = False,
+    bos: bool | int = False,
     utf8: str = "refuse",
     tokenizer_timeout: int | None = None,
     tokenizer_processes: int | None = None,

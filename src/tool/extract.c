@@ -15,7 +15,6 @@
 #include "tool/extract_video.h"
 #include "tool/input.h"
 #include "tool/pack_source.h"
-#include "tool/value_json.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/json.h"
@@ -292,7 +291,9 @@ static mldf_status put_column(struct extraction *x, struct column *column, uint6
     if (status == MLDF_OK)
         status = mldfi_buffer_append_text(&x->lines, ":", err);
     if (status < 0 || !column->ending || value.kind == MLDF_KIND_NULL)
-        return status < 0 ? status : mldfi_value_json(field, &value, &x->lines, err);
+        return status < 0
+                   ? status
+                   : mldf_value_json(mldf_reader_schema(x->reader), column->field, &value, false, &x->lines, err);
     struct exported file;
     if (column->how == MLDF_EXTRACT_FRAMES) {
         status = make_stem(x, column, column->named, sample, key, key_bytes, err);
