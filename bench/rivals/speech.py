@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 torch.set_num_threads(1)
-RATE, MINUTES, FILES, WINDOW, WINDOWS = 16000, 10, 2, 10, 48
+RATE, MINUTES, FILES, WINDOW, WINDOWS, RAGGED = 16000, 10, 2, 10, 48, 1200
 
 
 def have(name):
@@ -52,6 +52,7 @@ def spent():
 
 
 GOALS = []  # (work, rival, measure, goal, measured)
+BOTH = {}  # (work, rival): ratios by the clock and by CPU
 
 
 def goal(work, rival, measure, least, measured):
@@ -72,6 +73,9 @@ def compare(name, ours, rivals, rounds, work):
             times[who][0].append(time.perf_counter() - clock)
             times[who][1].append(spent() - cpu)
     wall, cpu = (statistics.median(t) for t in times["mldf"])
+    for who, (_, *_, share) in rivals.items():  # beside the goals: on a busy machine CPU time says more than the clock
+        both = [statistics.median(r / o for r, o in zip(times[who][k], times["mldf"][k])) / share for k in (0, 1)]
+        BOTH[name, who] = both
     print(f"\n{name}: {work}\n  mldf {wall * 1e3:9.1f} ms, CPU {cpu * 1e3:9.1f} ms")
     for who, (_, *goals, share) in rivals.items():
         for k, measure in enumerate(("the clock", "CPU")):
@@ -201,7 +205,7 @@ def row_stored(folder, rounds):
             return torch.from_numpy(np.load(folder / f"{i}.npy").astype("f4"))
 
     workers = torch.utils.data.DataLoader(Npy(), batch_size=32, num_workers=2, persistent_workers=True)
-    loader = mldf.Loader(path, 32, pipelines="mel: cast(f32)", threads=2)
+    loader = mldf.Loader(path, 32, pipelines="mel: cast(f32) | pad", threads=2)
     whole, room = np.stack(mels).astype("f4"), np.empty((256, 1000, 80), "f4")
     compare("stored mel f16 to f32", lambda: drain(loader), {"DataLoader over .npy": (lambda: [b.sum() for b in workers], 10, None, 1),
             "memcpy of the f32": (lambda: np.copyto(room, whole), 0.8, None, 1)}, rounds, "256 x 1000 x 80, 2 workers")
@@ -218,11 +222,13 @@ def row_ragged(folder, rounds):
 
     rng = np.random.default_rng(0)
     (folder / "ragged").mkdir(exist_ok=True)
-    cuts = []
-    for i in range(300):
+    cuts, voice = [], speech(MINUTES * 60, 0)
+    for i in range(RAGGED):
         path = folder / "ragged" / f"{i:04d}.flac"
         if not path.exists():
-            soundfile.write(path, speech(rng.uniform(2, 20), i), RATE)
+            n = int(rng.uniform(2, 20) * RATE)
+            start = int(rng.integers(0, len(voice) - n))
+            soundfile.write(path, voice[start : start + n], RATE)
         cuts.append(Recording.from_file(path).to_cut())
     target = folder / "ragged.mldf"
     if not target.exists():
@@ -248,7 +254,7 @@ def row_ragged(folder, rounds):
             room += batch.audio.size
         padding["mldf"] = 1 - have_ / room
 
-    compare("ragged 2 to 20 s", by_us, {"lhotse + soundfile": (by_lhotse, 5, None, 1)}, rounds, "300 FLAC files, batches of 300 padded seconds, bucketed")
+    compare("ragged 2 to 20 s", by_us, {"lhotse + soundfile": (by_lhotse, 5, None, 1)}, rounds, f"{RAGGED} FLAC files, batches of 300 padded seconds, bucketed")
     print(f"  padding: mldf {100 * padding['mldf']:.2f} %, lhotse {100 * padding['lhotse']:.2f} %")
     goal("ragged 2 to 20 s", "lhotse + soundfile", "padding", 1, padding["lhotse"] / max(padding["mldf"], 1e-9))
 
@@ -259,12 +265,14 @@ ROWS = {"pcm": row_pcm, "flac": row_flac, "lossy": row_lossy, "stored": row_stor
 def table(markdown):
     """Every goal, what was measured, and whether it was met."""
     print()
-    line = "| {} | {} | {} | {} | {} | {} |" if markdown else "{:34} {:24} {:10} {:>6} {:>9}  {}"
-    print(line.format("work", "rival", "by", "goal", "measured", ""))
+    line = "| {} | {} | {} | {} | {} | {} | {} |" if markdown else "{:34} {:24} {:10} {:>6} {:>9} {:>9}  {}"
+    print(line.format("work", "rival", "by", "goal", "measured", "by CPU", ""))
     if markdown:
-        print("|---|---|---|---|---|---|")
+        print("|---|---|---|---|---|---|---|")
     for work, rival, measure, least, measured in GOALS:
-        print(line.format(work, rival, measure, least, f"{measured:.2f}", "met" if measured >= least else "**missed**" if markdown else "MISSED"))
+        cpu = f"{BOTH[work, rival][1]:.2f}" if measure != "padding" else ""
+        verdict = "met" if measured >= least else "**missed**" if markdown else "MISSED"
+        print(line.format(work, rival, measure, least, f"{measured:.2f}", cpu, verdict))
 
 
 def main():

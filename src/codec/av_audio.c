@@ -205,6 +205,9 @@ static mldf_status find_history(struct audio_parts *p, mldf_error *err) {
 
 mldf_status mldfi_av_settle(struct audio_parts *p, mldf_error *err) {
     mldf_status status = measure(p, err);
+    if (status == MLDF_OK && (p->info.channels == 0 || p->info.rate == 0)) /* ADTS leaves them to the packets */
+        return mldfi_fail(err, MLDF_E_CORRUPT, "%s: no packet can be decoded, so its channels and rate are not known",
+                          mldf_audio_codec_name(p->info.codec));
     if (status == MLDF_OK && p->info.codec != MLDF_AUDIO_ALAC)
         status = find_history(p, err);
     uint64_t total = 0;

@@ -116,6 +116,17 @@ def test_damaged_and_cut_files_are_refused_or_decode(packed, name, tmp_path):
             assert mldf.verify(tmp_path / f"{i}.mldf", deep=True).ok
 
 
+def test_a_stream_without_channels_is_refused_when_packing(tmp_path):
+    """Found by fuzzing: a frame of ADTS that leaves its channels to an empty packet made a record nobody reads."""
+    (tmp_path / "a.aac").write_bytes(bytes.fromhex("fff90000010000f6"))
+    for field in (mldf.Audio(), mldf.CompressedAudio()):
+        with (
+            pytest.raises(mldf.Error, match="no packet can be decoded"),
+            mldf.Writer(tmp_path / "x.mldf", {"a": field}) as w,
+        ):
+            w.append({"a": tmp_path / "a.aac"})
+
+
 def test_without_the_module_one_line_says_what_is_missing(packed, tmp_path):
     package = pathlib.Path(mldf.__file__).parent
     copy = tmp_path / "site" / "mldf"
