@@ -81,7 +81,7 @@ def decode(
     channels: 1 gray, 3 RGB, 4 RGB + alpha, None as stored. bits: 8 or 16, None as stored. scale: 2, 4 or 8 makes a
     JPEG's half, quarter or eighth. region: (x, y, width, height) of the result. tolerant: damaged files give what can
     be had. fast_dct: quicker for JPEG, and a level or two off. max_pixels: larger images are refused (2**28).
-    eighths: 1 to 7, of a JPEG: sides of so many eighths, rounded up, while it is decoded.
+    eighths: 1 to 16, of a JPEG: sides of so many eighths, rounded up, while it is decoded.
     """
     if region is not None:
         numbers = tuple(region) if hasattr(region, "__iter__") else ()
@@ -96,7 +96,7 @@ def decode(
         "tolerant": flag("tolerant", tolerant),
         "fast_dct": flag("fast_dct", fast_dct),
         "max_pixels": whole_or_none("max_pixels", max_pixels),
-        "eighths": whole_or_none("eighths", eighths, 0, 7),
+        "eighths": whole_or_none("eighths", eighths, 0, 16),
     }
     return _mldf.decode_image(_bytes(data), options, region)
 

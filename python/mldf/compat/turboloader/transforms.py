@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...errors import ArgumentError, UnsupportedError
+from ...errors import ArgumentError
 from ...pipeline import Operation, Steps
 from ..apply import apply as run
 
@@ -193,26 +193,42 @@ class RandomCrop(ops.RandomCrop, Transform):
         super().__init__((height, width), padding, fill=pad_value)
 
 
+class Unchanged(ops.Cast, Transform):
+    """Normalize(to_float=False): TurboLoader normalises, undoes it and stores bytes, which are those of the image; some
+    are one less there, through rounding.
+    """
+
+    def __init__(self, mean: Any, std: Any) -> None:
+        super().__init__("uint8")
+        self.mean, self.std = list(mean), list(std)
+
+
 class Normalize(ops.Normalize, Transform):
-    """The same, always to floats."""
+    """The same. With to_float=False the image stays as it is, as in TurboLoader."""
+
+    def __new__(cls, mean: Any, std: Any, to_float: bool = True) -> Any:
+        """Floats, or bytes."""
+        return super().__new__(cls) if to_float else Unchanged(mean, std)
 
     def __init__(self, mean: Any, std: Any, to_float: bool = True) -> None:
-        if not to_float:
-            raise UnsupportedError("Normalize(to_float=False): floats alone are there")
-
+        del to_float
         super().__init__(mean, std)
         self.mean, self.std = list(mean), list(std)
 
 
 class ImageNetNormalize(ops.Normalize, Transform):
-    """mldf.Normalize("imagenet")."""
+    """mldf.Normalize("imagenet"). With to_float=False the image stays as it is, as in TurboLoader."""
+
+    MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+    def __new__(cls, to_float: bool = True) -> Any:
+        """Floats, or bytes."""
+        return super().__new__(cls) if to_float else Unchanged(cls.MEAN, cls.STD)
 
     def __init__(self, to_float: bool = True) -> None:
-        if not to_float:
-            raise UnsupportedError("ImageNetNormalize(to_float=False): floats alone are there")
-
+        del to_float
         super().__init__("imagenet")
-        self.mean, self.std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+        self.mean, self.std = list(self.MEAN), list(self.STD)
 
 
 class ToTensor(ComposedTransforms):
