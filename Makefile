@@ -167,6 +167,11 @@ bench-loader: release ## the loader beside DALI, TurboLoader, FFCV, tf.data, PyT
 	@python3 bench/rivals/compare.py build/release $(RIVALS) $(COMPARE_ARGS)
 	@build/release/bench/bench_cold $(RIVALS)/data/raw256.mldf
 
+.PHONY: bench-audio
+bench-audio: release ## the audio goals beside torchaudio, soundfile, librosa, torchcodec and lhotse (installs them, once), in about 5 minutes
+	@bench/rivals/audio_setup.sh $(RIVALS) build/release
+	@$(RIVALS)/venv_audio/bin/python bench/rivals/speech.py $(BENCH_AUDIO_ARGS)
+
 # ---- Tidiness --------------------------------------------------------------------------------------------------------
 
 .PHONY: fmt lint

@@ -15,7 +15,7 @@
 #include "kernel/resize_planes.h"
 #include "util/bytes.h"
 
-enum { ROUNDS = 9, SIDE = 224, MOST = 4096 };
+enum { ROUNDS = 9, PACKS = 5, SIDE = 224, MOST = 4096 };
 
 struct photo {
     uint8_t *jpeg;
@@ -206,10 +206,16 @@ static void load(const char *path, size_t reasons[FAST_REASONS], double *packing
     p->info = (mldf_image_info)MLDF_IMAGE_INFO_INIT;
     if (mldf_image_probe(p->jpeg, p->jpeg_bytes, &p->info, &err) < 0)
         return;
-    double start = now();
-    if (mldfi_fast_pack(p->jpeg, p->jpeg_bytes, 0, 100.0, &p->fast, &reason, &err) < 0)
-        fail(path, &err);
-    *packing += now() - start;
+    double least = 1e9;
+    for (int r = 0; r < PACKS; r++) {
+        double start = now();
+        p->fast.size = 0;
+        if (mldfi_fast_pack(p->jpeg, p->jpeg_bytes, 0, 100.0, &p->fast, &reason, &err) < 0)
+            fail(path, &err);
+        double took = now() - start;
+        least = took < least ? took : least;
+    }
+    *packing += least;
     reasons[reason]++;
     if (reason != FAST_TAKEN)
         return;

@@ -19,7 +19,7 @@ enum { EXIT_FINE = 0, EXIT_DATA = 1, EXIT_USAGE = 2, EXIT_ENVIRONMENT = 3, EXIT_
 struct option_spec {
     char letter;       /* 0: none */
     const char *name;  /* long name, or NULL */
-    const char *value; /* what the help calls its value; NULL: a flag */
+    const char *value; /* what the help calls its value; NULL: a flag; [ID]: --name, --name=ID or --name NUMBER */
     const char *help;  /* NULL: not listed in the help (a long form of a letter) */
 };
 
@@ -189,21 +189,23 @@ void json_double(double value); /* not finite: a string */
 void json_string(const char *text);
 /* Bytes that are not UTF-8 become U+FFFD. */
 void json_string_bytes(const char *text, size_t bytes);
-/* JSON text as it is, without white space; as a string when it is not valid. */
+/* JSON text as it is, without white space; as a string when it is not valid (render.c). */
 void json_text(const char *text, size_t bytes);
-bool json_is_object(const char *text, size_t bytes);
+/* Fails when memory ends. */
+mldf_status json_is_object(const char *text, size_t bytes, bool *object);
 /* u64 that may be MLDF_NONE: null */
 void json_u64_or_null(uint64_t value);
 void json_line_end(void);
 /* The comma that the next value needs: for what prints itself. */
 void json_separate(void);
-/* A key was printed by hand: what follows is its value. */
-void json_after_key(void);
 
-/* ---- Values (render.c, render_inline.c) -------------------------------------------------------------------------------- */
+/* ---- Values (render.c) ----------------------------------------------------------------------------------------------- */
 
-/* Prints a value as JSON. full: arrays of any size, and the bytes of payloads. */
-void render_value(const mldf_schema *schema, size_t field, const mldf_value *value, bool full);
+/* A value as JSON. full: arrays of any size, and the bytes of payloads; of a large array in full there is no text. */
+mldf_status value_text(const mldf_schema *schema, size_t field, const mldf_value *value, bool full, mldf_buffer *out,
+                       mldf_error *err);
+/* Prints the value whose text this is; of an array without a text, piece by piece. */
+void render_value(const mldf_schema *schema, size_t field, const mldf_value *value, mldf_buffer *text);
 /* The name of a label, or NULL. */
 static inline const char *class_name(const mldf_classes *classes, const mldf_value *value, size_t *bytes) {
     bool whole = (value->kind == MLDF_KIND_INT && value->as.i >= 0) || value->kind == MLDF_KIND_UINT;
@@ -211,16 +213,11 @@ static inline const char *class_name(const mldf_classes *classes, const mldf_val
 }
 /* The class of a label, where the card names it, as " (dark)" behind the number; classes may be NULL. */
 void out_class(const mldf_classes *classes, const mldf_value *value);
-void render_element(mldf_dtype dtype, const uint8_t *element);
-void render_inline(const mldf_field *field, const uint8_t *record);
 /* render_plan.c: the pack plans of a file; nothing where it has none. */
 void json_token_plan(const mldf_token_plan *plan);
 void text_token_plan(const mldf_token_plan *plan);
 void json_token_plans(const mldf_reader *reader);
 void text_token_plans(const mldf_reader *reader);
-void render_hex(const uint8_t *data, size_t bytes);   /* as a string */
-void render_sha256(const void *data, uint64_t bytes); /* members of an object */
-void render_base64(const uint8_t *data, uint64_t bytes);
 
 /* ---- Progress and signals (progress.c, signals.c) ---------------------------------------------------------------------- */
 

@@ -177,6 +177,10 @@ static void use(struct invocation *v, const struct option_spec *spec, const char
     v->uses[v->use_count++].value = value;
 }
 
+static bool is_number(const char *text) {
+    return *text && strspn(text, "0123456789") == strlen(text);
+}
+
 static int parse_long(struct invocation *v, int argc, char **argv, int *at) {
     const char *name = argv[*at] + 2, *equals = strchr(name, '=');
     size_t bytes = equals ? (size_t)(equals - name) : strlen(name);
@@ -186,6 +190,10 @@ static int parse_long(struct invocation *v, int argc, char **argv, int *at) {
     if (!spec->value) {
         if (equals)
             return usage_error(v, "--%s takes no value", spec->name);
+        use(v, spec, NULL);
+        return EXIT_FINE;
+    }
+    if (spec->value[0] == '[' && !equals && (*at + 1 >= argc || !is_number(argv[*at + 1]))) {
         use(v, spec, NULL);
         return EXIT_FINE;
     }

@@ -10,10 +10,10 @@ static const struct option_spec options[] = {
     {0, "key-column", "NAME", "the column of tables that holds the sample keys"},
     {0, "number-keys", NULL, "samples of files without keys get NAME/NUMBER as their keys, if FILE has keys"},
     {0, "on-error", "stop|skip", "a row or image that does not fit: stop (default), or leave it out and list it"},
-    {0, "text", "FIELD[=NAME]", "turn this column of tables into tokens of the file's field NAME (default: FIELD)"},
-    {0, "tokenizer", "TOKENIZER", "bytes, sentencepiece:FILE, or exec:COMMAND: the one that made the file's tokens"},
-    {0, "eos", NULL, "end every document with the tokenizer's eos, if the file's documents do"},
-    {0, "bos", NULL, "begin every document with the tokenizer's bos"},
+    {0, "text", "FIELD[=NAME]", "turn this column of tables into tokens of the file's field NAME (default: tokens)"},
+    {0, "tokenizer", "TOKENIZER", "bytes, sp:MODEL, or exec:COMMAND: the one that made the file's tokens"},
+    {0, "eos", "[ID]", "end every document with this id, or the tokenizer's eos, if the file's documents do"},
+    {0, "bos", "[ID]", "begin every document with this id; without a number, with the tokenizer's bos"},
     {0, "utf8", "refuse|replace", "text that is not UTF-8: an error (default), or U+FFFD for the broken bytes"},
     {0, "tokenizer-timeout", "SECONDS", "for one answer of the program (default 300)"},
     {0, "tokenizer-processes", "N", "run the program N times side by side (default 1)"},
@@ -93,7 +93,7 @@ const struct command command_append = {
     "  mldf append train.mldf more.csv\n"
     "  mldf append all.mldf part-*.mldf\n"
     "  mldf append photos.mldf new-photos\n"
-    "  mldf append c.mldf more.jsonl --text text=tokens --tokenizer 'exec:python3 -m mldf.tokenize tokenizer.json' --eos\n",
+    "  mldf append c.mldf more.jsonl --text text --tokenizer 'exec:python3 -m mldf.tokenize tokenizer.json' --eos\n",
     2,
     -1,
     run,

@@ -15,7 +15,9 @@ static const struct option_spec options[] = {
     {0, "format", "FORMAT",
      "csv, tsv, jsonl, tar, or text with --text (default: by the name's ending, else by the first bytes)"},
     {0, "delimiter", "C", "of CSV: one character, or tab (default: by the first two lines)"},
-    {0, "layout", "LAYOUT", "of a folder: flat, classes (sub-folders are classes), or auto (default)"},
+    {0, "layout", "LAYOUT",
+     "of a folder: flat, classes (sub-folders are classes), frames (each folder of images is a video), or auto (default)"},
+    {0, "fps", "N", "--layout frames: frames a second, 30, 29.97 or 30000/1001 (default 1)"},
     {0, "key-column", "NAME", "the column that holds the sample keys; it becomes no field"},
     {0, "files", "COLUMN", "the cells of this column name files, images or recordings; may be repeated"},
     {0, "root", "DIR", "where the paths in a table begin (default: the table's own folder)"},
@@ -42,10 +44,10 @@ static const struct option_spec options[] = {
     {0, "mono", NULL, "recordings: mix the channels to one; stored as PCM"},
     {0, "cut", NULL,
      "corpora: a sample for each utterance, cut out of its recording; without it a sample is a recording with segments"},
-    {0, "text", "FIELD[=NAME]", "turn this column or extension into tokens, as the field NAME (default: FIELD)"},
-    {0, "tokenizer", "TOKENIZER", "bytes, sentencepiece:FILE, or exec:COMMAND (a program, started without a shell)"},
-    {0, "eos", NULL, "end every document with the tokenizer's eos"},
-    {0, "bos", NULL, "begin every document with the tokenizer's bos"},
+    {0, "text", "FIELD[=NAME]", "turn this column or extension into tokens, as the field NAME (default: tokens)"},
+    {0, "tokenizer", "TOKENIZER", "bytes, sp:MODEL, or exec:COMMAND (a program, started without a shell)"},
+    {0, "eos", "[ID]", "end every document with this id; without a number, with the tokenizer's eos"},
+    {0, "bos", "[ID]", "begin every document with this id; without a number, with the tokenizer's bos"},
     {0, "utf8", "refuse|replace", "text that is not UTF-8: an error (default), or U+FFFD for the broken bytes"},
     {0, "tokenizer-timeout", "SECONDS", "for one answer of the program (default 300)"},
     {0, "tokenizer-processes", "N", "run the program N times side by side (default 1)"},
@@ -103,6 +105,31 @@ static int pack(struct invocation *v, const char *out, mldf_pack_options *packin
     return EXIT_FINE;
 }
 
+/* 30, 23.976 (which is 24000/1001) or 30000/1001. */
+static int parse_fps(struct invocation *v, mldf_pack_options *packing) {
+    const char *text = option_value(v, "fps");
+    char *end = NULL;
+    if (!text)
+        return EXIT_FINE;
+    double rate = *text >= '0' && *text <= '9' ? strtod(text, &end) : 0;
+    uint64_t num = 0, den = 1;
+    if (end && *end == '/') {
+        num = strtoull(text, NULL, 10);
+        den = end[1] >= '0' && end[1] <= '9' ? strtoull(end + 1, &end, 10) : 0;
+    } else if (rate > 0 && rate < 1e6) {
+        const uint64_t whole = (uint64_t)(rate * 1.001 + 0.5);
+        const double off = (double)whole * 1000 / 1001 - rate;
+        const bool is_whole = rate == (double)(uint64_t)rate, ntsc = !is_whole && off < 0.002 && off > -0.002;
+        num = is_whole ? (uint64_t)rate : ntsc ? whole * 1000 : (uint64_t)(rate * 1000 + 0.5);
+        den = is_whole ? 1 : ntsc ? 1001 : 1000;
+    }
+    if (!end || *end || num == 0 || den == 0 || num > UINT32_MAX || den > UINT32_MAX)
+        return usage_error(v, "--fps: '%s' is not a number of frames a second, such as 30, 29.97 or 30000/1001", text);
+    packing->fps_num = (uint32_t)num;
+    packing->fps_den = (uint32_t)den;
+    return EXIT_FINE;
+}
+
 /* What the options say, one step after the other; the first that makes no sense ends it. */
 static int read_options(struct invocation *v, mldf_pack_options *packing, struct pack_texts *texts) {
     const char *schema = option_value(v, "schema");
@@ -110,6 +137,8 @@ static int read_options(struct invocation *v, mldf_pack_options *packing, struct
     if (!parse_on_error(v, &packing->skip_bad_rows) || !parse_format(v, &packing->format) ||
         !parse_layout(v, &packing->layout) || !parse_delimiter(v, &packing->delimiter))
         code = EXIT_USAGE;
+    if (code == EXIT_FINE)
+        code = parse_fps(v, packing);
     if (code == EXIT_FINE)
         code = fill_writer_options(v, &texts->writing, &texts->extras);
     if (code == EXIT_FINE)
@@ -184,6 +213,8 @@ const struct command command_pack = {
     "Hidden files, notes and tables (.txt, .csv, .json ...) are left out; -v names them. What an image is, its bytes say.\n"
     "Folders of recordings (WAV, FLAC, MP3, Opus, Vorbis) are packed the same way, with the field audio: compressed files as\n"
     "the packets they are made of. Images and recordings in one folder are an error.\n"
+    "Folders of videos (MP4, MKV, WebM, MOV, AVI, MPEG-TS) too, with the field video: the packets of images and sound as they are.\n"
+    "--layout frames: every folder of images is a video, frame by frame, in the order of the numbers in their names.\n"
     "Transcripts beside them become fields: LibriSpeech's *.trans.txt, or a .txt, .lab or .json of the same name.\n"
     "\n"
     "Speech corpora: a Kaldi folder (wav.scp, segments, text, utt2spk), lhotse's cuts (JSON lines, also .gz) or a Shar folder,\n"
@@ -211,7 +242,7 @@ const struct command command_pack = {
     "  mldf pack kaldi/data/train --allow-outside --rate 16000 -o train.mldf\n"
     "  mldf pack train.csv --files image -o train.mldf\n"
     "  mldf pack 'shard-{000..009}.tar' -o all.mldf\n"
-    "  mldf pack corpus.jsonl --text text=tokens --tokenizer 'exec:python3 -m mldf.tokenize tokenizer.json' --eos -o c.mldf\n"
+    "  mldf pack corpus.jsonl --text text --tokenizer 'exec:python3 -m mldf.tokenize tokenizer.json' --eos -o c.mldf\n"
     "  zcat rows.csv.gz | mldf pack - --format csv -o rows.mldf\n",
     1,
     -1,

@@ -101,10 +101,6 @@ void json_key_bytes(const char *name, size_t bytes) {
     after_key = true;
 }
 
-void json_after_key(void) {
-    after_key = true;
-}
-
 void json_key(const char *name) {
     json_key_bytes(name, strlen(name));
 }

@@ -1,6 +1,7 @@
 /* head and cat: samples as text or JSON lines, or the bytes of one field. Which samples: all, the first n, a range, a list, keys. cmd_head.c and
  * cmd_cat.c differ in the default only. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ struct selection {
     size_t *fields;
     size_t field_count;
     mldf_buffer *scratch; /* one for each selected field */
+    mldf_buffer *texts;   /* and the value of each as JSON */
     mldf_buffer key_scratch;
     bool full;
     mldf_classes **classes; /* of each field, or NULL; text alone */
@@ -173,7 +175,8 @@ static int choose_fields(const struct invocation *v, struct selection *s) {
         room = count_items(list);
     s->fields = calloc(room + 1, sizeof *s->fields);
     s->scratch = calloc(room + 1, sizeof *s->scratch);
-    if (!s->fields || !s->scratch)
+    s->texts = calloc(room + 1, sizeof *s->texts);
+    if (!s->fields || !s->scratch || !s->texts)
         return no_memory(v);
     if (raw)
         return add_field(v, s, raw, strlen(raw));
@@ -222,7 +225,7 @@ static mldf_status print_value(struct selection *s, size_t i, const mldf_value *
     mldf_status status =
         token_text_show(&s->text, mldf_schema_field(schema, s->fields[i]), value, s->full, &shown, err);
     if (status >= 0 && !shown)
-        render_value(schema, s->fields[i], value, s->full);
+        render_value(schema, s->fields[i], value, &s->texts[i]);
     return status;
 }
 
@@ -304,10 +307,21 @@ static void print_raw(const mldf_value *v) {
         out_bytes(v->data, (size_t)v->bytes);
 }
 
+/* Whose value it is; the library was given a value alone. */
+static void place_error(const struct selection *s, uint64_t sample, size_t i, mldf_error *err) {
+    err->sample = sample;
+    (void)snprintf(err->field, sizeof err->field, "%s", mldf_schema_field(schema_of(s), s->fields[i])->name);
+}
+
 static mldf_status print_one(const struct invocation *v, struct selection *s, uint64_t sample, mldf_value *values,
                              bool raw, mldf_error *err) {
     for (size_t i = 0; i < s->field_count; i++) {
         mldf_status status = get(s, sample, i, &values[i], err);
+        if (status >= 0 && !raw) { /* what cannot be shown is found before the line begins */
+            status = value_text(schema_of(s), s->fields[i], &values[i], s->full, &s->texts[i], err);
+            if (status < 0)
+                place_error(s, sample, i, err);
+        }
         if (status < 0)
             return status;
     }
@@ -377,7 +391,7 @@ const struct option_spec samples_options[] = {
     {0, "raw", "FIELD", "write the bytes of this field and nothing else, one sample after the other"},
     {0, "full", NULL, "arrays and payloads of any size in full"},
     {0, "tokenizer", "TOKENIZER",
-     "show tokens as text: sentencepiece:FILE or exec:COMMAND (a program, started without a shell); tokens of bytes are by themselves"},
+     "show tokens as text: sp:MODEL or exec:COMMAND (a program, started without a shell); tokens of bytes are by themselves"},
     {0, "tokenizer-timeout", "SECONDS", "for one answer of the program (default 300)"},
     {0, NULL, NULL, NULL},
 };
@@ -411,10 +425,13 @@ int cmd_samples(struct invocation *v, bool head) {
     free(s.classes);
     for (size_t i = 0; s.scratch && i < s.field_count; i++)
         mldf_buffer_free(&s.scratch[i]);
+    for (size_t i = 0; s.texts && i < s.field_count; i++)
+        mldf_buffer_free(&s.texts[i]);
     mldf_buffer_free(&s.key_scratch);
     free(s.list);
     free(s.fields);
     free(s.scratch);
+    free(s.texts);
     mldf_view_free(s.view);
     mldf_reader_close(s.reader);
     return code;

@@ -72,7 +72,10 @@ static int fill_card(const struct invocation *v, mldf_writer_options *out, struc
     int code = read_small_file(v, path, 64u << 20, &extras->card);
     if (code != EXIT_FINE)
         return code;
-    if (!extras->card.data || !json_is_object((const char *)extras->card.data, extras->card.size))
+    bool object = false;
+    if (extras->card.data && json_is_object((const char *)extras->card.data, extras->card.size, &object) < 0)
+        return no_memory(v);
+    if (!object)
         return usage_error(v, "%s: a card is one JSON object", path);
     out->card = (const char *)extras->card.data;
     out->card_bytes = extras->card.size;

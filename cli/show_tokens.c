@@ -1,4 +1,5 @@
 /* head and cat: token ids as text, where a tokenizer is at hand: one that --tokenizer names, or bytes, which every mldf has. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static bool says(const mldf_field *field, const char *member) {
 
 static bool is_tokens(const mldf_field *field) {
     return field->known && (field->type_id == MLDF_TEXT_TOKENIZED || field->type_id == MLDF_TOKEN_STREAM ||
-                            field->type_id == MLDF_TEXT_PACKED);
+                            field->type_id == MLDF_TEXT_PACKED || field->type_id == MLDF_TEXT_HIERARCHICAL);
 }
 
 /* The tokenizer is the one that made the field, as far as both say. */
@@ -72,6 +73,23 @@ static uint64_t id_at(const mldf_value *value, uint64_t index) {
     return id;
 }
 
+/* bos, eos or pad that was added to the tokenizer's ids when the field was made. */
+static bool is_special(const struct token_text *text, const mldf_field *field, uint64_t id) {
+    size_t row;
+    if (mldf_schema_find(text->rows, field->name, &row, NULL) < 0)
+        return false;
+    const char *arguments = mldf_schema_field(text->rows, row)->arguments;
+    static const char *const names[] = {"bos", "eos", "pad"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char member[64];
+        int bytes = snprintf(member, sizeof member, "\"%s\":%" PRIu64, names[i], id);
+        const char *at = strstr(arguments, member);
+        if (at && (at[bytes] == ',' || at[bytes] == '}'))
+            return true;
+    }
+    return false;
+}
+
 mldf_status token_text_show(struct token_text *text, const mldf_field *field, const mldf_value *value, bool full,
                             bool *shown, mldf_error *err) {
     *shown = is_shown(text, field, value);
@@ -84,15 +102,17 @@ mldf_status token_text_show(struct token_text *text, const mldf_field *field, co
     for (uint64_t i = 0; i < count && status >= 0; i++) {
         uint64_t id = id_at(value, i);
         uint32_t word = id < vocabulary ? (uint32_t)id : UINT32_MAX;
-        if (word == UINT32_MAX) { /* another tokenizer's, or one that was added: such a value is shown as ids */
+        if (word == UINT32_MAX && is_special(text, field, id))
+            continue;
+        if (word == UINT32_MAX) { /* another tokenizer's: such a value is shown as ids */
             *shown = false;
             return MLDF_OK;
         }
         status = mldf_buffer_append(&text->ids, &word, sizeof word, err);
     }
     if (status >= 0)
-        status = mldf_tokenizer_decode(text->tokenizer, (const uint32_t *)(const void *)text->ids.data, (size_t)count,
-                                       &text->shown, err);
+        status = mldf_tokenizer_decode(text->tokenizer, (const uint32_t *)(const void *)text->ids.data,
+                                       text->ids.size / sizeof(uint32_t), &text->shown, err);
     if (status >= 0 && count < value->dims[0])
         status = mldf_buffer_append(&text->shown, "\xe2\x80\xa6", 3, err);
     if (status >= 0)

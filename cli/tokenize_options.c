@@ -21,6 +21,16 @@ int open_tokenizer(const struct invocation *v, mldf_tokenizer **out) {
         return usage_error(v, "%s",
                            limit && (seconds < 1 || seconds > 1000000) ? "--tokenizer-timeout: 1 to 1000000 seconds"
                                                                        : "--tokenizer-processes: 1 to 256 programs");
+    const char *const given[] = {option_value(v, "eos"), option_value(v, "bos")};
+    int64_t *const ids[] = {&options.eos, &options.bos};
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t id;
+        if (given[i] && !parse_count(v, i ? "--bos" : "--eos", given[i], &id))
+            return EXIT_USAGE;
+        if (given[i] && id > INT32_MAX)
+            return usage_error(v, "%s: %s is not an id", i ? "--bos" : "--eos", given[i]);
+        *ids[i] = given[i] ? (int64_t)id : -1;
+    }
     options.timeout_seconds = (unsigned)seconds;
     options.processes = (unsigned)programs;
     return mldf_tokenizer_open(what, &options, out, &err) < 0 ? report_error(v, NULL, &err) : EXIT_FINE;

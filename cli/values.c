@@ -131,17 +131,17 @@ bool parse_delimiter(const struct invocation *v, char *out) {
 }
 
 bool parse_layout(const struct invocation *v, mldf_layout *out) {
-    static const char *const names[] = {"auto", "flat", "classes"};
+    static const char *const names[] = {"auto", "flat", "classes", "frames"};
     const char *text = option_value(v, "layout");
     *out = MLDF_LAYOUT_AUTO;
-    for (unsigned i = 0; text && i < 3; i++) {
+    for (unsigned i = 0; text && i < 4; i++) {
         if (strcmp(text, names[i]) == 0) {
             *out = (mldf_layout)i;
             return true;
         }
     }
     if (text)
-        usage_error(v, "--layout: '%s' is none of flat, classes and auto", text);
+        usage_error(v, "--layout: '%s' is none of flat, classes, frames and auto", text);
     return !text;
 }
 

@@ -11,7 +11,7 @@ _mldf_options() { # command
     diff) echo "$common --max --layout" ;;
     plan) echo "$common --samples --schema --payload-bytes --page-size --no-checksums --to" ;;
     pack)
-        echo "$common $writing --schema --format --layout --delimiter --key-column --files --root --allow-outside --on-error= --resume" \
+        echo "$common $writing --schema --format --layout --fps --delimiter --key-column --files --root --allow-outside --on-error= --resume" \
             "--encode --quality --max-resolution --min-resolution --smart-threshold --compress-probability --text --tokenizer --eos --bos --utf8 --tokenizer-timeout --tokenizer-processes --fast-limit --baseline" \
             "--icc --orientation --check --bitrate --no-decode --keep-file --cut --mono --rate"
         ;;
@@ -21,7 +21,7 @@ _mldf_options() { # command
     merge) echo "$common $writing --decrypt" ;;
     split) echo "$common $writing --decrypt --count --bytes --fractions --names --by --shuffle --seed" ;;
     select) echo "$common $writing --decrypt --fields --samples --keys --where" ;;
-    extract) echo "$common -o -f --fields" ;;
+    extract) echo "$common -o -f --fields --videos --frames" ;;
     add-field) echo "$common -j --workers --schema --format --column --key-column --compress" ;;
     plan-tokens) echo "$common --length --field --algorithm --align --long --max-pieces --seed --bos --eos" ;;
     repack) echo "$common $writing --decompress --decrypt" ;;
@@ -48,7 +48,9 @@ _mldf_values() { # command option: the words that it takes
     pack:--format) echo "csv tsv jsonl tar text" ;;
     append:--format) echo "csv tsv jsonl tar" ;;
     *:--format) echo "csv tsv jsonl" ;;
-    pack:--layout | append:--layout) echo "auto classes flat" ;;
+    pack:--layout) echo "auto classes flat frames" ;;
+    append:--layout) echo "auto classes flat" ;;
+    extract:--videos) echo "file frames sound" ;;
     convert:--encode) echo "fast-jpeg jpeg-original" ;;
     *:--encode) echo "keep jpeg raw smart proportion yuv420 fast-jpeg flac opus pcm" ;;
     *:--last) echo "keep drop pad" ;;

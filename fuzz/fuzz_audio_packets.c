@@ -22,7 +22,8 @@ static void read_window(struct media_kit *kit, const mldf_value *value, const ml
     for (int i = 0; i < 3; i++) {
         uint64_t count = info->samples < WINDOW ? info->samples : WINDOW, last = info->samples - count;
         uint64_t from = i == 0 ? last : i == 1 ? last / 2 : 0;
-        (void)mldfi_audio_window(worker, info, &in, from, count, i == 2, out[0], WINDOW, &err);
+        const struct audio_want want = {.mono = i == 2, .choice = {.portable = i == 1, .ffmpeg_opus = i == 1}};
+        (void)mldfi_audio_window(worker, info, &in, from, count, &want, out[0], WINDOW, &err);
     }
 }
 

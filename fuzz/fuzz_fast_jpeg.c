@@ -18,7 +18,7 @@ enum { ENTRY_BITS = 12, LEAST_INPUT = 16, MOST_SIDE = 96, MOST_PIXELS = 1 << 14 
 /* A record around the input's bits. The caller frees it. */
 static uint8_t *build(const uint8_t *data, size_t size, size_t *bytes) {
     struct fast_grid g;
-    unsigned sampling = data[1] & 3, segment = data[2] % 7;
+    unsigned sampling = data[1] % FAST_SAMPLINGS, segment = data[2] % 7;
     mldfi_fast_grid(&g, (enum fast_sampling)sampling, 1 + data[3] % MOST_SIDE, 1 + data[4] % MOST_SIDE, segment);
     uint64_t entries = mldfi_fast_positions_count(&g) - 1, bits = 0, at = 0;
     size_t index = (size_t)(entries * ENTRY_BITS + 7) / 8, fixed = FAST_FIXED + 64;

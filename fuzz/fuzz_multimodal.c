@@ -1,4 +1,4 @@
-/* The input is a choice (1 byte), then a record of a multimodal sample and its payload, or a list of parts as a writer gets it. Every part of what decodes is
+/* The input is a choice (1 byte; bit 1: with videos as packets among the kinds), then a record of a multimodal sample and its payload, or a list of parts as a writer gets it. Every part of what decodes is
  * read; what passes the deep check is written again part by part, and must say the same of itself. */
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,10 @@ static const char arguments[] =
     "{\"role\":\"boxes\",\"type\":\"ndarray\",\"arguments\":{\"dtype\":\"<f4\",\"shape\":[null,4]}},"
     "{\"role\":\"n\",\"type\":\"int\"},{\"role\":\"meta\",\"type\":\"json\"},"
     "{\"role\":\"sound\",\"type\":\"audio_waveform\"},{\"role\":\"clip\",\"type\":\"video_frames\"}]}";
+
+/* A record that needs wider entries. */
+static const char wide[] = "{\"parts\":[{\"role\":\"clip\",\"type\":\"video_compressed\"},"
+                           "{\"role\":\"text\",\"type\":\"text\"}]}";
 
 static void require(int good) {
     if (!good)
@@ -93,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     mldf_buffer scratch = MLDF_BUFFER_INIT;
     if (size < 1 || size > 1 << 16 || mldf_schema_new(NULL, &schema, &err) < 0)
         return 0;
-    require(mldf_schema_add(schema, "x", MLDF_MULTIMODAL, arguments, 0, &err) == MLDF_OK);
+    require(mldf_schema_add(schema, "x", MLDF_MULTIMODAL, data[0] & 2 ? wide : arguments, 0, &err) == MLDF_OK);
     const struct schema_field *field = &schema->fields[0];
     if (data[0] & 1) {
         uint8_t record[RECORD];

@@ -5,6 +5,7 @@
 
 #include "mldf/pipeline.h"
 #include "pipeline/pipeline.h"
+#include "util/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -57,12 +58,23 @@ static void check_canonical(const mldf_pipeline *pipeline) {
     mldf_buffer_free(&second);
 }
 
+/* What the text says is JSON, whatever names and texts it has. */
+static void check_json(const mldf_pipeline *pipeline) {
+    mldf_buffer out = MLDF_BUFFER_INIT;
+    mldf_error err;
+    if (mldf_pipeline_json(pipeline, &out, &err) < 0 ||
+        mldfi_json_validate_strict((const char *)out.data, out.size, &err) < 0)
+        abort();
+    mldf_buffer_free(&out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     mldf_pipeline *pipeline;
     mldf_error err;
     mldf_status status = mldf_pipeline_parse(NULL, (const char *)data, size, &pipeline, &err);
     if (status == MLDF_OK) {
         check_canonical(pipeline);
+        check_json(pipeline);
         meet_schema(pipeline);
         mldf_pipeline_free(pipeline);
     } else if (status != MLDF_E_LIMIT && (strncmp(err.path, "line ", 5) != 0 || err.offset > size)) {

@@ -22,6 +22,29 @@ static void walk(const mldf_field *field, const mldf_value *value) {
     for (uint64_t i = 0; i < tokens.documents && i < 1 << 16; i++)
         if (mldf_tokens_document(&tokens, i, &begin, &end, &err) == MLDF_OK)
             require(begin <= end && end <= tokens.count);
+    for (int level = MLDF_LEVEL_PARAGRAPH; level <= MLDF_LEVEL_SENTENCE; level++) {
+        bool levels = field->type_id == MLDF_TEXT_HIERARCHICAL;
+        require((mldf_tokens_level(field, value, (mldf_token_level)level, &tokens, &err) == MLDF_OK) == levels);
+        for (uint64_t i = 0; levels && i < tokens.documents && i < 1 << 16; i++)
+            if (mldf_tokens_document(&tokens, i, &begin, &end, &err) == MLDF_OK)
+                require(begin <= end && end <= tokens.count);
+    }
+}
+
+/* The levels as a pipeline reads them. A value that passes the deep check has them. */
+static void parts(const struct schema_field *field, const uint8_t *record, const uint8_t *payload, uint64_t bytes,
+                  bool good) {
+    struct field_part part;
+    mldf_error err;
+    for (size_t i = 0; field->type->part && field->type->part(field, i, &part, &err) == MLDF_OK; i++) {
+        mldf_buffer out = MLDF_BUFFER_INIT;
+        uint64_t offset, table = field->type->part_table(field, &part, record, &offset);
+        mldf_status status = MLDF_E_CORRUPT;
+        if (mldfi_range_inside(offset, table, bytes))
+            status = field->type->part_column(field, &part, record, bytes, payload + offset, &out, &err);
+        require(!good || (status == MLDF_OK && out.size == 2 * table));
+        mldf_buffer_free(&out);
+    }
 }
 
 /* A value that is good in every respect is written as it was. */
@@ -41,7 +64,8 @@ static void again(const struct schema_field *field, const uint8_t *record, const
     } else {
         uint8_t head[TOKENS_HEAD] = {0};
         mldfi_store_u64(head, r.count);
-        mldfi_store_u64(head + 8, r.documents);
+        mldfi_store_u64(head + 8,
+                        field->info.type_id == MLDF_TEXT_HIERARCHICAL ? r.documents | r.sentences << 32 : r.documents);
         mldfi_store_u32(head + 16, (uint32_t)r.dtype);
         if (mldf_buffer_append(&form, head, sizeof head, &err) < 0 ||
             mldf_buffer_append(&form, payload, (size_t)bytes, &err) < 0)
@@ -57,7 +81,7 @@ static void again(const struct schema_field *field, const uint8_t *record, const
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const uint16_t types[] = {MLDF_TEXT_TOKENIZED, MLDF_TEXT_PACKED, MLDF_TOKEN_STREAM};
+    static const uint16_t types[] = {MLDF_TEXT_TOKENIZED, MLDF_TEXT_PACKED, MLDF_TOKEN_STREAM, MLDF_TEXT_HIERARCHICAL};
     static const char *const arguments[] = {"{\"vocabulary\":200}", "{\"dtype\":\"<u2\"}", "{\"dtype\":\"<i4\"}",
                                             "{\"vocabulary\":1000,\"dtype\":\"<i4\"}"};
     mldf_schema *schema;
@@ -65,15 +89,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     mldf_value value;
     if (size < 34 || size > 1 << 16 || mldf_schema_new(NULL, &schema, &err) < 0)
         return 0;
-    require(mldf_schema_add(schema, "t", types[data[0] % 3], arguments[data[1] % 4], 0, &err) == MLDF_OK);
+    require(mldf_schema_add(schema, "t", types[data[0] % 4], arguments[data[1] % 4], 0, &err) == MLDF_OK);
     const struct schema_field *field = &schema->fields[0];
     const uint8_t *record = data + 2, *payload = data + 34;
     uint64_t bytes = size - 34;
     if (mldfi_field_decode(field, record, 0, bytes ? payload : NULL, bytes, 0, NULL, &value, &err) == MLDF_OK) {
         walk(&field->info, &value);
         struct media_kit kit = {0};
-        if (mldfi_field_check_deep(field, &kit, record, 0, bytes ? payload : NULL, bytes, 0, &err) == MLDF_OK)
+        bool good = mldfi_field_check_deep(field, &kit, record, 0, bytes ? payload : NULL, bytes, 0, &err) == MLDF_OK;
+        if (good)
             again(field, record, payload, bytes);
+        parts(field, record, payload, bytes, good);
         mldfi_kit_free(&kit);
     }
     mldf_schema_free(schema);

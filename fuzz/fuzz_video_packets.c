@@ -1,10 +1,11 @@
 /* The input is a record without ptr and size (56 bytes) and the payload of a video of packets, whose CRC is made right: it is checked, its times are read,
- * some of its frames decoded, and it is exported. Nothing may crash, whatever tables and packets say. */
+ * some of its frames decoded, it is exported and cut. Nothing may crash, whatever tables and packets say. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "field/video_source.h"
 #include "field/video_type.h"
+#include "mldf/video.h"
 #include "util/bytes.h"
 #include "util/crc32c.h"
 
@@ -15,6 +16,23 @@ static mldf_status look(void *user, size_t k, const struct raster *pixels, mldf_
     (void)k, (void)err;
     *sum += pixels->data[0] + pixels->data[(size_t)(pixels->height - 1) * pixels->stride + pixels->width - 1];
     return MLDF_OK;
+}
+
+/* A part of it, which then must be right. */
+static void cut(const mldf_schema *schema, const mldf_value *value) {
+    mldf_buffer made = MLDF_BUFFER_INIT, scratch = MLDF_BUFFER_INIT;
+    uint8_t record[VIDEO_RECORD];
+    const uint64_t frames = mldfi_load_u32((const uint8_t *)value->record + VIDEO_FRAMES);
+    const void *payload;
+    uint64_t bytes;
+    mldf_error err;
+    if (mldf_video_cut(schema, 0, value, frames / 3, frames - frames / 2, &made, &err) == MLDF_OK) {
+        const mldf_value packed = {.kind = MLDF_KIND_BYTES, .data = made.data, .bytes = made.size};
+        if (mldfi_video_take_packed(NULL, &packed, record, &scratch, &payload, &bytes, &err) < 0)
+            abort();
+    }
+    mldf_buffer_free(&made);
+    mldf_buffer_free(&scratch);
 }
 
 static void read_frames(struct media_kit *kit, const mldf_value *value) {
@@ -60,6 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (mldfi_load_u32(record + VIDEO_FRAMES) < 1000)
             (void)mldfi_field_check_deep(&schema->fields[0], &kit, record, 0, payload, bytes, 0, &err);
         (void)schema->fields[0].type->export(&schema->fields[0], &value, &kit, &room, &made, &err);
+        cut(schema, &value);
     }
     mldfi_export_room_free(&room);
     mldfi_kit_free(&kit);

@@ -163,7 +163,7 @@ int main(void) {
         struct fast_source source;
         enum fast_reason reason;
         if (mldfi_fast_read(data, (size_t)bytes, &source, &reason, NULL) == MLDF_OK && reason == FAST_TAKEN) {
-            mldfi_fast_count(&source, &files[file_count++]);
+            files[file_count++] = source.counts;
             mldfi_fast_source_free(&source);
         } else {
             fprintf(stderr, "%s: %s\n", path, mldfi_fast_reason_name(reason));

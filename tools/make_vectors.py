@@ -20,7 +20,7 @@ import struct
 import sys
 
 from vectors_audio import flac
-from vectors_fast_jpeg import PAYLOADS as FAST_JPEGS
+from vectors_fast_jpeg import PAYLOADS as FAST_JPEGS, SAMPLINGS as FAST_SAMPLINGS
 from vectors_video import IMAGES as VIDEO_IMAGES, payload as video_payload
 
 MAGIC = b"\x89MLDF\r\n\x1a\n"
@@ -264,11 +264,11 @@ def video_packets(images, sound=None, **how):
     return Raw(*video_payload(crc, images, sound and (sound.record, sound.data), **how))
 
 
-TOKENS, PACKED, STREAM = 41, 42, 44
+TOKENS, PACKED, HIERARCHICAL, STREAM = 41, 42, 43, 44
 
 
 def token_field(name, type_id, arguments, flags=0):
-    return Field(name, type_id, arguments, flags | (SIZE32 if type_id == TOKENS else SIZE64), {41: 16, 42: 24, 44: 32}[type_id])
+    return Field(name, type_id, arguments, flags | (SIZE32 if type_id == TOKENS else SIZE64), {41: 16, 42: 24, 43: 32, 44: 32}[type_id])
 
 
 SPECTROGRAM, CODEC_TOKENS = 22, 23
@@ -330,7 +330,8 @@ class Raw:
 
 
 class Ids(Raw):
-    """A value of a token field: ids, and the pairs (end, from) or the ends of its documents."""
+    """A value of a token field: ids, and the pairs (end, from) or the ends of its documents; of hierarchical text the ends of its paragraphs and of its
+    sentences."""
 
     def __init__(self, field, ids, table=()):
         code = {"|u1": "B", "<u2": "H", "<i4": "i"}[field.arguments["dtype"]]
@@ -340,6 +341,10 @@ class Ids(Raw):
         elif field.type_id == PACKED:
             record = struct.pack("<II", len(ids), len(table))
             data = data.ljust(up(len(data), 8), b"\0") + b"".join(struct.pack("<II", *piece) for piece in table)
+        elif field.type_id == HIERARCHICAL:
+            paragraphs, sentences = table or ((), ())
+            record = struct.pack("<IIII", len(ids), len(paragraphs), len(sentences), 0)
+            data = data.ljust(up(len(data), 8), b"\0") + struct.pack(f"<{len(paragraphs) + len(sentences)}I", *paragraphs, *sentences)
         else:
             record = struct.pack("<QQ", len(ids), len(table))
             data = data.ljust(up(len(data), 8), b"\0") + struct.pack(f"<{len(table)}Q", *table)
@@ -379,19 +384,20 @@ class Parts(Raw):
     """A multimodal sample: (role, value or None, group, begin) of each part, and the totals of its record."""
 
     def __init__(self, field, parts, tokens=0, images=0, pixels=0, samples=0, milliseconds=0):
-        roles, mask, at, table, rest = list(field.kinds), 0, 64 * len(parts), b"", b""
+        room = 80 if any(kind.record > 48 for _, kind in field.kinds.values()) else 48
+        roles, mask, at, table, rest = list(field.kinds), 0, (16 + room) * len(parts), b"", b""
         for role, value, group, begin in parts:
             kind, record, data = field.kinds[role][1], b"", b""
             if value is not None:
                 mask |= 1 << roles.index(role)
                 record, data = encode(kind, value)
             if kind.form and value is not None:
-                pad = -(at + len(rest)) % (64 if kind.type_id in (4, 10, 13, 41, 42) else 8) if data else 0
+                pad = -(at + len(rest)) % (64 if kind.type_id in (4, 10, 13, 41, 42, 43) else 8) if data else 0
                 rest += bytes(pad)
                 ptr = at + len(rest) if data else 0
                 head = struct.pack("<QI" if kind.form == SIZE32 else "<QQ", ptr, len(data))
                 record, rest = head + record[len(head):], rest + data
-            table += struct.pack("<HHIq48s", roles.index(role), value is None, group, begin, record)
+            table += struct.pack(f"<HHIq{room}s", roles.index(role), value is None, group, begin, record)
         self.dims, self.tokens = [len(parts), images], tokens
         super().__init__(struct.pack("<IIIIQQQ", mask, len(parts), tokens, images, pixels, samples, milliseconds), table + rest)
 
@@ -517,13 +523,13 @@ class Writer:
             if f.type_id == MULTIMODAL and f.form == SIZE64:
                 s["dims"] = [max(p) for p in zip(value.dims, s["dims"])] if s["dims"] else list(value.dims)
                 s["units"].append(value.tokens)
-            if f.type_id in (TOKENS, PACKED, STREAM) and f.arguments:
+            if f.type_id in (TOKENS, PACKED, HIERARCHICAL, STREAM) and f.arguments:
                 s["numbers"] += value.ids
                 s["units"].append(len(value.ids))
                 s["dims"] = [max([len(value.ids), *s["dims"]])]
             if f.form and payload:
                 pixels = f.type_id in (10, 13) and record[17] == 0
-                viewable = f.type_id == MULTIMODAL and f.form == SIZE64 or f.type_id in (4, SPECTROGRAM, CODEC_TOKENS, TOKENS, PACKED, STREAM) or f.type_id == 20 and f.form == SIZE64
+                viewable = f.type_id == MULTIMODAL and f.form == SIZE64 or f.type_id in (4, SPECTROGRAM, CODEC_TOKENS, TOKENS, PACKED, STREAM) or f.type_id == HIERARCHICAL and f.form == SIZE64 or f.type_id == 20 and f.form == SIZE64
                 payloads.append(self.pack(f, payload, sample, index, viewable or pixels))
                 owners.append(index)
         places = self.place(len(self.out) + self.skew, payloads)
@@ -961,8 +967,9 @@ def valid_files():
             {"any": image(40, 10, 3, 0, constant_bytes("rgb", 1200)), "pixels": image(0, 0, 0, 0, b"", 0, 0, 0), "png": None},
             {"any": None, "pixels": image(32, 32, 1, 0, bytes(1024)), "png": None}]
     yield "images", Writer(fields, [rows]), None, {}
-    rows = [{"image": image(height, width, channels, 7, payload)} for height, width, channels, payload in FAST_JPEGS.values()]
-    yield "fast_jpeg", Writer([image_field("image", 13, {"encode": "fast-jpeg", "fast_limit": 100})], [rows]), None, {}
+    for name, payloads in (("fast_jpeg", FAST_JPEGS), ("fast_jpeg_samplings", FAST_SAMPLINGS)):
+        rows = [{"image": image(height, width, channels, 7, payload)} for height, width, channels, payload in payloads.values()]
+        yield name, Writer([image_field("image", 13, {"encode": "fast-jpeg", "fast_limit": 100})], [rows]), None, {}
 
     fields = [sound_field("any", None, NULLABLE), sound_field("fixed", {"channels": 2, "mask": 3, "rate": 16000}),
               sound_field("packed", None, PREFIX), Field("draft", 20, {}, SIZE32, 24)]
@@ -1029,6 +1036,14 @@ def valid_files():
              "draft": Raw(b""), "old": Raw(b""), "mask": Array(b"", [0]), "spans": Array(struct.pack("<2I", 0, 0), [1, 2])}]
     yield "tokens", Writer(fields, [rows]), None, {}
 
+    fields = [token_field("doc", HIERARCHICAL, {"dtype": "<u2", "vocabulary": 50257}, NULLABLE), token_field("small", HIERARCHICAL, {"dtype": "|u1"}, PREFIX),
+              Field("draft", HIERARCHICAL, {}, SIZE32, 16)]
+    doc, tiny = fields[:2]
+    rows = [{"doc": Ids(doc, [50256, 1, 2, 3, 4, 5, 6], ((3, 7), (2, 3, 4, 7))), "small": Ids(tiny, list(range(200)), ((200,), (7, 200))), "draft": Raw(b"", b"old")},
+            {"doc": None, "small": Ids(tiny, [9], ((1,), (1,))), "draft": Raw(b"")},
+            {"doc": Ids(doc, []), "small": Ids(tiny, []), "draft": Raw(b"")}]
+    yield "hierarchical", Writer(fields, [rows]), None, {}
+
     fields = [grid_field("mel", SPECTROGRAM, {"bins": 3, "dtype": "<f2", "hop": 160, "pipeline": "decode_audio | mel(preset=whisper)", "rate": 16000}, NULLABLE),
               grid_field("power", SPECTROGRAM, {"dtype": "<f4", "layout": "ft"}, PREFIX),
               grid_field("codes", CODEC_TOKENS, {"codebooks": 2, "rate": [75, 1], "vocabulary": 256}),
@@ -1063,6 +1078,14 @@ def valid_files():
             {"doc": Parts(fields[0], []), "draft": Raw(b""), "n": 2},
             {"doc": Parts(fields[0], [("data", constant_bytes("part", 1500), 2**32 - 1, -2**63), ("label", 7, 0, 2**63 - 1)]), "draft": Raw(b""), "n": 3}]
     yield "multimodal", Writer(fields, [rows]), None, {}
+
+    kinds = {"clip": ("video_compressed", video_packets_field("clip")), "text": ("text", text("text"))}  # a record that needs wider entries
+    fields = [multimodal_field("doc", kinds, NULLABLE), integer("n")]
+    first, second = video_packets(VIDEO_IMAGES * 2, heard, start=(-1, 48)), video_packets(VIDEO_IMAGES[1:], turn=1)
+    shown = sum(struct.unpack_from("<Q", clip.record, 24)[0] // 1000 for clip in (first, second))
+    rows = [{"doc": Parts(fields[0], [("text", "before", 0, 0), ("clip", first, 1, -5), ("clip", None, 0, 0), ("text", "", 0, 0), ("clip", second, 2, 7)], milliseconds=shown), "n": 0},
+            {"doc": None, "n": 1}, {"doc": Parts(fields[0], [("text", "alone", 0, 0)]), "n": 2}]
+    yield "multimodal_videos", Writer(fields, [rows]), None, {}
 
     w, plans = planned()
     yield "pack_plans", w, None, {}

@@ -231,6 +231,29 @@ def flow():
     yield case("A7", "flow_deep_infinite", e.fix(), "corrupt", e.get("Q", e.record(0, 0)), "optical flow: infinity", when="verify", deep=True, sample=0, field="x")
 
 
+def levels():
+    """Hierarchical text whose paragraphs and sentences contradict themselves."""
+    field = mv.token_field("t", mv.HIERARCHICAL, {"dtype": "<u2", "vocabulary": 1000})
+    value = mv.Ids(field, [1, 2, 3, 4, 999], ((2, 5), (1, 2, 5)))  # ids at 0, paragraphs at 16, sentences at 24
+    for name, changes, at in (("count", [(16, 9)], 8), ("more", [(24, 4)], 8), ("zero", [(28, 1)], 28), ("no_paragraphs", [(20, 0), (24, 5)], 20),
+                              ("paragraphs", [(20, 3), (24, 2)], 20), ("sentences", [(16, 2), (24, 5), (8, 36)], 24)):
+        e = Editor(mv.Writer([field], [[{"t": value}]]).write())
+        r = e.record(0, 0)
+        for member, number in changes:
+            e.put("I", r + member, number)
+        yield case("A7", f"levels_{name}", e.fix(), "corrupt", r + at, f"hierarchical text: {name}", when="access", sample=0, field="t")
+    for name, at, code, number in (("last_paragraph", 20, "I", 4), ("last_sentence", 32, "I", 6)):
+        e = Editor(mv.Writer([field], [[{"t": value}]]).write())
+        ptr = e.get("Q", e.record(0, 0))
+        e.put(code, ptr + at, number)
+        yield case("A7", f"levels_{name}", e.fix(), "corrupt", ptr, f"hierarchical text: {name}", when="access", sample=0, field="t")
+    for name, at, code, number in (("id", 2, "H", 1000), ("paragraphs", 16, "I", 0), ("sentences", 24, "I", 2), ("inside", 16, "I", 3)):
+        e = Editor(mv.Writer([field], [[{"t": value}]], checksums=False).write())
+        ptr = e.get("Q", e.record(0, 0))
+        e.put(code, ptr + at, number)
+        yield case("A7", f"levels_deep_{name}", e.fix(), "corrupt", ptr, f"hierarchical text: {name}", when="verify", deep=True, sample=0, field="t")
+
+
 def tokens():
     """Token values that contradict themselves."""
     types = {name: mv.token_field("t", number, {"dtype": "<u2", "vocabulary": 1000})
@@ -303,6 +326,24 @@ def multimodal():
             e.put("Q", e.ptr(4) + 120, 77)  # the statistics agree
         yield case("A7", f"parts_total_{name}", e.fix(), "corrupt", e.record(0, 0) + at, f"a multimodal record: {name} that its parts do not have", when="verify", deep=True, sample=0,
                    field="x")
+
+
+    kinds = {"clip": ("video_compressed", mv.video_packets_field("clip")), "text": ("text", mv.text("text"))}
+    wide = mv.multimodal_field("x", kinds)  # entries of 96 bytes
+    clip = mv.video_packets(mv.VIDEO_IMAGES)
+    shown = struct.unpack_from("<Q", clip.record, 24)[0] // 1000
+
+    def long():
+        return Editor(mv.Writer([wide], [[{"x": mv.Parts(wide, [("text", "w", 0, 0), ("clip", clip, 0, 0)], milliseconds=shown)}]], checksums=False).write())
+
+    e = long()
+    e.put("I", e.record(0, 0) + 20, e.get("Q", e.record(0, 0) + 8) // 96 + 1)
+    yield case("A7", "parts_wide", e.fix(), "corrupt", e.record(0, 0) + 20, "a table of entries of 96 bytes that passes the payload", when="access", sample=0, field="x")
+    for name, code, entry, at, value in (("tail", "B", 0, 95, 1), ("tail_of_video", "B", 1, 88, 1), ("ptr_in_table", "Q", 0, 16, 191), ("frames", "I", 1, 32, 0)):
+        e = long()
+        ptr = e.get("Q", e.record(0, 0))
+        e.put(code, ptr + 96 * entry + at, value)
+        yield case("A7", f"parts_wide_{name}", e.fix(), "corrupt", ptr, f"a part in an entry of 96 bytes: {name}", when="verify", deep=True, sample=0, field="x")
 
 
 def plans():
@@ -976,6 +1017,7 @@ def access_cases(base, case, edited):
     yield from video_packets()
     yield record("A7", "text_encoding", 0, 5, 14, "B", 1, "feature", "text of another encoding")
     yield from tokens()
+    yield from levels()
     yield from features()
     yield from flow()
     yield from multimodal()

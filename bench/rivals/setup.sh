@@ -7,6 +7,7 @@ build=${2:?usage: setup.sh WORKDIR BUILD}
 here=$(cd "$(dirname "$0")" && pwd)
 mldf=$build/bin/mldf
 mkdir -p "$work/data"
+work=$(cd "$work" && pwd)
 missing=()
 for package in libopencv-dev libturbojpeg0-dev pkg-config plasma-workspace-wallpapers gnome-backgrounds mate-backgrounds \
     lomiri-wallpapers-16.04 lomiri-wallpapers-20.04 ukui-wallpapers; do

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The audio goals in one run: mldf against what people use, on the same recordings, alternating; medians of the rounds.
 
-    cmake --build build/release --target mldf_python && cmake --install build/release --component python --prefix /tmp/mldf-release
-    PYTHONPATH=/tmp/mldf-release python bench/rivals/speech.py [rounds] [row ...]
+    make bench-audio            which is: bench/rivals/audio_setup.sh FOLDER build/release
+    python bench/rivals/speech.py [--markdown] [rounds] [row ...]
 
-Needs torch, torchaudio, soundfile, librosa, lhotse, and torchcodec with FFmpeg's libraries (tests/golden/audio/make.py says how they are installed);
-ffmpeg, lame and opusenc make the files. A rival that is not installed is left out, and the table says so. By the clock and by CPU time, children
-included; "x" is the rival's time divided by ours.
+Needs torch, torchaudio, soundfile, librosa, lhotse, and torchcodec with FFmpeg's libraries (audio_setup.sh installs them); flac, lame and opusenc make
+the files. A rival that is not installed is left out, and the table says so. By the clock and by CPU time, children included; a ratio is the rival's time
+divided by ours, the median of the rounds. librosa and torchcodec do an eighth of the windows on one thread, and their CPU time is counted eight times.
 """
 
 import multiprocessing
@@ -51,8 +51,16 @@ def spent():
     return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime + alive
 
 
+GOALS = []  # (work, rival, measure, goal, measured)
+
+
+def goal(work, rival, measure, least, measured):
+    GOALS.append((work, rival, measure, least, measured))
+    print(f"  {rival:24} {measured:6.2f} x {measure:9} goal {least:<5} {'met' if measured >= least else 'MISSED'}", flush=True)
+
+
 def compare(name, ours, rivals, rounds, work):
-    """rivals: {name: (function, goal by the clock, goal by CPU)}; work: what one call does, in words."""
+    """rivals: {name: (function, goal by the clock, goal by CPU, how often the work was done)}; work: what one call does, in words."""
     times = {who: ([], []) for who in ("mldf", *rivals)}
     everybody = {"mldf": ours, **{who: rival[0] for who, rival in rivals.items()}}
     for call in everybody.values():
@@ -64,11 +72,11 @@ def compare(name, ours, rivals, rounds, work):
             times[who][0].append(time.perf_counter() - clock)
             times[who][1].append(spent() - cpu)
     wall, cpu = (statistics.median(t) for t in times["mldf"])
-    print(f"\n{name}: {work}\n  mldf                     {wall * 1e3:9.1f} ms, CPU {cpu * 1e3:9.1f} ms")
-    for who, (_, goal, cpu_goal) in rivals.items():
-        ratios = [statistics.median(r / o for r, o in zip(times[who][k], times["mldf"][k])) for k in (0, 1)]
-        goals = " ".join(f"goal {what} {g}" for what, g in (("clock", goal), ("CPU", cpu_goal)) if g)
-        print(f"  {who:24} {statistics.median(times[who][0]) * 1e3:9.1f} ms   x {ratios[0]:5.2f} by the clock, x {ratios[1]:5.2f} by CPU   {goals}")
+    print(f"\n{name}: {work}\n  mldf {wall * 1e3:9.1f} ms, CPU {cpu * 1e3:9.1f} ms")
+    for who, (_, *goals, share) in rivals.items():
+        for k, measure in enumerate(("the clock", "CPU")):
+            if goals[k]:
+                goal(name, who, measure, goals[k], statistics.median(r / o for r, o in zip(times[who][k], times["mldf"][k])) / share)
 
 
 def drain(loader):
@@ -90,7 +98,7 @@ def row_pcm(folder, rounds):
     mel = torchaudio.transforms.MelSpectrogram(RATE, n_fft=400, hop_length=160, n_mels=80)
     loader = mldf.Loader(path, 1, pipelines="a: mel(torchaudio, bins=80, hop=160) | log", threads=0)
     rival = lambda: [torch.log(torch.clamp(mel(x.float() / 32768), min=1e-10)) for x in waves]  # noqa: E731
-    compare("PCM to log-mel 80", lambda: drain(loader), {"torchaudio": (rival, 3, 3)}, rounds, "32 recordings of 10 s, 16 kHz, one thread")
+    compare("PCM to log-mel 80", lambda: drain(loader), {"torchaudio": (rival, 3, None, 1)}, rounds, "32 recordings of 10 s, 16 kHz, one thread")
 
 
 def long_files(folder, kind):
@@ -109,7 +117,7 @@ def long_files(folder, kind):
         paths.append(out)
     target = folder / f"{kind}.mldf"
     if not target.exists():
-        (folder / kind).mkdir()
+        (folder / kind).mkdir(exist_ok=True)
         for p in paths:
             os.link(p, folder / kind / p.name)
         mldf.pack(folder / kind, target, audio={"decode": False})
@@ -141,13 +149,13 @@ def row_flac(folder, rounds):
     mel = torchaudio.transforms.MelSpectrogram(RATE, n_fft=400, hop_length=160, n_mels=80)
     after = lambda x, rate: torch.log(torch.clamp(mel(x), min=1e-10))  # noqa: E731
     workers = torch.utils.data.DataLoader(Windows(paths, after), batch_size=8, num_workers=2, persistent_workers=True)
-    rivals = {"soundfile + torchaudio": (lambda: [b.sum() for b in workers], 3, 2.5)}
+    rivals = {"soundfile + torchaudio": (lambda: [b.sum() for b in workers], 3, 2.5, 1)}
     if librosa := have("librosa"):
         def by_librosa():
-            for i in range(0, WINDOWS, 8):  # a sixth of the work, times 8
+            for i in range(0, WINDOWS, 8):
                 x, _ = librosa.load(str(paths[i % FILES]), sr=None, offset=float(i * 7 % 580), duration=WINDOW)
                 librosa.power_to_db(librosa.feature.melspectrogram(y=x, sr=RATE, n_fft=400, hop_length=160, n_mels=80))
-        rivals["librosa, an eighth"] = (by_librosa, 1, 1)
+        rivals["librosa"] = (by_librosa, None, 8, 1 / 8)
     if have("torchcodec"):
         from torchcodec.decoders import AudioDecoder
 
@@ -156,24 +164,25 @@ def row_flac(folder, rounds):
                 start = float(np.random.default_rng(i).integers(0, 590))
                 x = AudioDecoder(str(paths[i % FILES])).get_samples_played_in_range(start, start + WINDOW).data[0]
                 after(x, RATE)
-        rivals["torchcodec, an eighth"] = (by_torchcodec, 15 / 8, None)
+        rivals["torchcodec"] = (by_torchcodec, None, 15, 1 / 8)
     with mldf.open([target] * (WINDOWS // FILES)) as ds:
         loader = mldf.Loader(ds, 8, pipelines="audio: window(10, random) | mel(torchaudio, bins=80, hop=160) | log", threads=2, seed=1)
-        compare("FLAC windows to log-mel 80", lambda: drain(loader), rivals, rounds, f"{WINDOWS} windows of 10 s of 10-minute files, 2 workers; goals of an eighth are an eighth")
+        compare("FLAC windows to log-mel 80", lambda: drain(loader), rivals, rounds, f"{WINDOWS} windows of 10 s of 10-minute files, 2 workers")
 
 
 def row_lossy(folder, rounds):
     import torchaudio
 
-    for kind, goal in (("mp3", 5), ("opus", 1)):
+    for kind, steps, least in (("mp3", "", 5), ("opus", "", 1), ("opus", "decode_audio(opus=ffmpeg) | ", 3)):
         paths, target = long_files(folder, kind)
         changes = {}
         after = lambda x, rate: changes.setdefault(rate, torchaudio.transforms.Resample(rate, RATE))(x)  # noqa: E731
         data = Windows(paths, after)
+        name = f"{kind} windows to 16 kHz" + (", by FFmpeg" if steps else "")
         with mldf.open([target] * (WINDOWS // FILES)) as ds:
-            loader = mldf.Loader(ds, 8, pipelines=f"audio: window(10, random) | resample({RATE})", threads=0, seed=1)
-            rivals = {"soundfile + torchaudio": (lambda: [data[i] for i in range(WINDOWS)], goal, goal)}
-            compare(f"{kind} windows to 16 kHz", lambda: drain(loader), rivals, rounds, f"{WINDOWS} windows of 10 s of 10-minute files, one thread")
+            loader = mldf.Loader(ds, 8, pipelines=f"audio: {steps}window(10, random) | resample({RATE})", threads=0, seed=1)
+            rivals = {"soundfile + torchaudio": (lambda: [data[i] for i in range(WINDOWS)], least, None, 1)}
+            compare(name, lambda: drain(loader), rivals, rounds, f"{WINDOWS} windows of 10 s of 10-minute files, one thread")
 
 
 def row_stored(folder, rounds):
@@ -194,8 +203,8 @@ def row_stored(folder, rounds):
     workers = torch.utils.data.DataLoader(Npy(), batch_size=32, num_workers=2, persistent_workers=True)
     loader = mldf.Loader(path, 32, pipelines="mel: cast(f32)", threads=2)
     whole, room = np.stack(mels).astype("f4"), np.empty((256, 1000, 80), "f4")
-    compare("stored mel f16 to f32", lambda: drain(loader), {"DataLoader over .npy": (lambda: [b.sum() for b in workers], 10, None),
-            "memcpy of the f32": (lambda: np.copyto(room, whole), 0.8, None)}, rounds, "256 x 1000 x 80, 2 workers")
+    compare("stored mel f16 to f32", lambda: drain(loader), {"DataLoader over .npy": (lambda: [b.sum() for b in workers], 10, None, 1),
+            "memcpy of the f32": (lambda: np.copyto(room, whole), 0.8, None, 1)}, rounds, "256 x 1000 x 80, 2 workers")
 
 
 def row_ragged(folder, rounds):
@@ -239,19 +248,37 @@ def row_ragged(folder, rounds):
             room += batch.audio.size
         padding["mldf"] = 1 - have_ / room
 
-    compare("ragged 2 to 20 s", by_us, {"lhotse + soundfile": (by_lhotse, 5, None)}, rounds, "300 FLAC files, batches of 300 padded seconds, bucketed")
+    compare("ragged 2 to 20 s", by_us, {"lhotse + soundfile": (by_lhotse, 5, None, 1)}, rounds, "300 FLAC files, batches of 300 padded seconds, bucketed")
     print(f"  padding: mldf {100 * padding['mldf']:.2f} %, lhotse {100 * padding['lhotse']:.2f} %")
+    goal("ragged 2 to 20 s", "lhotse + soundfile", "padding", 1, padding["lhotse"] / max(padding["mldf"], 1e-9))
 
 
 ROWS = {"pcm": row_pcm, "flac": row_flac, "lossy": row_lossy, "stored": row_stored, "ragged": row_ragged}
 
 
+def table(markdown):
+    """Every goal, what was measured, and whether it was met."""
+    print()
+    line = "| {} | {} | {} | {} | {} | {} |" if markdown else "{:34} {:24} {:10} {:>6} {:>9}  {}"
+    print(line.format("work", "rival", "by", "goal", "measured", ""))
+    if markdown:
+        print("|---|---|---|---|---|---|")
+    for work, rival, measure, least, measured in GOALS:
+        print(line.format(work, rival, measure, least, f"{measured:.2f}", "met" if measured >= least else "**missed**" if markdown else "MISSED"))
+
+
 def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 7
+    words = [word for word in sys.argv[1:] if word != "--markdown"]
+    rounds = int(words[0]) if words else 5
+    start = time.perf_counter()
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} CPUs, {rounds} rounds")
-    with tempfile.TemporaryDirectory() as folder:
-        for name in sys.argv[2:] or ROWS:
-            ROWS[name](Path(folder), rounds)
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(os.environ.get("SPEECH_FOLDER", made))  # files that are there are taken again
+        folder.mkdir(exist_ok=True)
+        for name in words[1:] or ROWS:
+            ROWS[name](folder, rounds)
+    table("--markdown" in sys.argv)
+    print(f"load {os.getloadavg()[0]:.1f}, {time.perf_counter() - start:.0f} s")
 
 
 if __name__ == "__main__":

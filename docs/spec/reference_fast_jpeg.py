@@ -19,6 +19,7 @@ import numpy as np
 SCAN = [int(x) for x in """
  0  1  8 16  9  2  3 10 17 24 25 18 11 19 26 27  32  4  5 12 33 40 41 34 13  6  7 14 35 42 43 15
 48 20 21 28 49 56 57 50 29 22 23 30 51 58 59 31  36 37 44 52 45 38 39 46 53 60 61 54 47 55 62 63""".split()]
+FACTORS = [(1, 1), (1, 1), (2, 1), (2, 2), (1, 2), (4, 1)]  # by sampling: blocks of the first component in an MCU, across and down
 SKIP, ENDS = 80, {81: 1, 82: 4, 83: 16}
 
 
@@ -84,7 +85,7 @@ def fixed_part(data):
     version, table_set, image.sampling, image.colour, segment, flags = data[:6]
     need(version == 1, "feature", 0, f"version {version}")
     need(table_set == 1, "feature", 1, f"table set {table_set}")
-    need(image.sampling < 4, "feature", 2, f"sampling {image.sampling}")
+    need(image.sampling < len(FACTORS), "feature", 2, f"sampling {image.sampling}")
     need(image.colour < 3, "feature", 3, f"colour {image.colour}")
     need(flags < 4, "feature", 5, f"flags {flags}")
     image.codes, image.entry_bits = data[6:12], data[12:18]
@@ -94,7 +95,7 @@ def fixed_part(data):
     need((image.colour == 2) == gray, "corrupt", 3, "colour and sampling")
     need(segment <= 6, "corrupt", 4, f"segments of 2^{segment} MCUs")
     need(image.width and image.height, "corrupt", 18, "no pixels")
-    image.h, image.v = (2 if image.sampling >= 2 else 1), (2 if image.sampling == 3 else 1)
+    image.h, image.v = FACTORS[image.sampling]
     image.columns, image.rows = -(-image.width // (8 * image.h)), -(-image.height // (8 * image.v))
     image.segment, image.segments = 1 << segment, -(-image.columns // (1 << segment))
     image.classes, image.components = (1, 1) if gray else (2, 3)

@@ -45,7 +45,7 @@ IMAGES = (10, 11, 12, 13)  # RAW, JPEG, PNG, any
 WAVEFORM, PACKETS = 20, 21
 SPECTROGRAM, CODEC_TOKENS = GRIDS = (22, 23)
 FRAMES, VIDEO, FLOW, MULTIMODAL = 30, 31, 32, 50
-TOKENS, PACKED, STREAM = TOKEN_TYPES = (41, 42, 44)
+TOKENS, PACKED, HIERARCHICAL, STREAM = TOKEN_TYPES = (41, 42, 43, 44)
 PRIVATE = 0x8000
 REGISTERED = {*range(1, 7), *range(10, 14), *range(20, 24), *range(30, 33), *range(40, 45), 50}
 FORM_1_0 = {**{t: SIZE64 for t in (3, 4, 5, 32, 44)},
@@ -538,12 +538,21 @@ def token_fault(f, record, data, deep=True):
         if f.type_id == TOKENS:
             count, documents = struct.unpack_from("<I", record, 12)[0], 1
             need = table = count * width
+        elif f.type_id == HIERARCHICAL:
+            count, paragraphs, sentences, zero = struct.unpack_from("<IIII", record, 16)
+            table = align_up(count * width, 8)
+            need = table + 4 * (paragraphs + sentences)
         else:
             count, documents = struct.unpack_from("<II" if f.type_id == PACKED else "<QQ", record, 16)
             table = align_up(count * width, 8)
             need = table + 8 * documents
         if need != size:
             return "corrupt", 8, f"{size} bytes, {need} are needed"
+        if f.type_id == HIERARCHICAL:
+            wrong = levels_fault(count, paragraphs, sentences, zero, data[table:], deep)
+            if wrong:
+                return wrong
+            documents = 0
         if f.type_id == STREAM and count and not documents:
             return "corrupt", 24, "tokens without documents"
         ends = struct.unpack_from("<" + ("Q" if f.type_id == STREAM else "I4x") * documents, data, table) if need > table else ()
@@ -558,11 +567,42 @@ def token_fault(f, record, data, deep=True):
     return None
 
 
+def levels_fault(count, paragraphs, sentences, zero, table, deep):
+    """As token_fault, of the paragraphs and sentences of hierarchical text."""
+    if zero:
+        return "corrupt", 28, f"zero is {zero}"
+    if not min(count, 1) <= paragraphs <= sentences:
+        return "corrupt", 20, f"{paragraphs} paragraphs of {sentences} sentences, {count} tokens"
+    if sentences > count:
+        return "corrupt", 24, f"{sentences} sentences of {count} tokens"
+    both = np.frombuffer(table, "<u4").astype(np.int64)
+    for level in (both[:paragraphs], both[paragraphs:]):
+        if count and level[-1] != count:
+            return "corrupt", None, f"the last end is {level[-1]} of {count}"
+    for level in (both[:paragraphs], both[paragraphs:]):
+        if deep and (np.diff(level, prepend=0) <= 0).any():
+            return "corrupt", None, "ends that do not ascend"
+    if deep and not np.isin(both[:paragraphs], both[paragraphs:]).all():
+        return "corrupt", None, "a paragraph ends inside a sentence"
+    return None
+
+
+def token_levels(f, value):
+    """Of a value of hierarchical text that File.value gave: the ends of its paragraphs and of its sentences."""
+    record, data = value
+    count, paragraphs = struct.unpack_from("<II", record, 16)
+    both = np.frombuffer(data, "<u4", offset=align_up(count * int(token_dtype(f.arguments)[2]), 8)).tolist() if count else []
+    return both[:paragraphs], both[paragraphs:]
+
+
 def token_parts(f, value):
-    """Of a token value that File.value gave: its ids, the ends of its documents or pieces, and the first positions of its pieces. None where the type has none."""
+    """Of a token value that File.value gave: its ids, the ends of its documents or pieces, and the first positions of its pieces. None where the type has
+    none; token_levels has those of hierarchical text."""
     record, data = value
     if f.type_id == TOKENS:
         return np.frombuffer(data, token_dtype(f.arguments) if f.arguments else {1: "<i4", 3: "|u1"}.get(record[14], "<u2")), None, None
+    if f.type_id == HIERARCHICAL:
+        return np.frombuffer(data, token_dtype(f.arguments), struct.unpack_from("<I", record, 16)[0]), None, None
     count, documents = struct.unpack_from("<II" if f.type_id == PACKED else "<QQ", record, 16)
     ids = np.frombuffer(data, token_dtype(f.arguments), count)
     table = np.frombuffer(data, "<u8" if f.type_id == STREAM else "<u4", offset=align_up(ids.nbytes, 8)) if documents else np.zeros(0, "<u4")
@@ -690,7 +730,7 @@ def flow_fault(a, record, size):
 COLUMNS = ("kinds", "groups", "begins", "lengths", "heights", "widths")
 TYPE_IDS = {"int": 1, "float": 2, "bytes": 3, "ndarray": 4, "json": 5, "image_raw": 10, "image_jpeg": 11, "image_png": 12, "image": 13, "audio_waveform": 20,
             "audio_compressed": 21, "audio_spectrogram": 22, "audio_codec_tokens": 23, "video_frames": 30, "video_compressed": 31, "video_optical_flow": 32,
-            "text": 40, "text_tokenized": 41, "text_packed": 42}
+            "text": 40, "text_tokenized": 41, "text_packed": 42, "text_hierarchical": 43}
 
 
 def part_kinds(a):
@@ -712,16 +752,21 @@ def part_kinds(a):
         if f.type_id in TOKEN_TYPES and not arguments:
             raise ValueError(f"role {role}: no arguments")
         f.form, f.record_bytes = File._type_layout(f)
-        if f.record_bytes > 48:
+        if f.record_bytes > 80:
             raise ValueError(f"role {role}: records of {f.record_bytes} bytes")
         kinds.append(f)
     return kinds
 
 
+def part_entry(f):
+    """Bytes of an entry of the table: more where a kind's record needs them."""
+    return 96 if any(kind.record_bytes > 48 for kind in part_kinds(f.arguments)) else 64
+
+
 def parts_fault(f, record, size):
     """(byte of the record, message), or None."""
     mask, parts, _, images = struct.unpack_from("<IIII", record, 16)
-    if 64 * parts > size:
+    if part_entry(f) * parts > size:
         return 20, f"{parts} parts in {size} bytes"
     if mask >> len(part_kinds(f.arguments)):
         return 16, f"mask {mask:#x}"
@@ -731,8 +776,9 @@ def parts_fault(f, record, size):
 def multimodal_parts(f, stored):
     """[(kind, group, begin, Stored or None for a null)] of a multimodal value. SpecError "corrupt" when an entry is wrong."""
     kinds, parts, out = part_kinds(f.arguments), struct.unpack_from("<I", stored.record, 20)[0], []
+    each = part_entry(f)
     for i in range(parts):
-        entry = stored.data[64 * i:64 * i + 64]
+        entry = stored.data[each * i:each * (i + 1)]
         number, flags, group, begin = struct.unpack_from("<HHIq", entry)
         if number >= len(kinds) or flags > 1:
             raise SpecError("corrupt", None, f"part {i}: kind {number}, flags {flags}")
@@ -741,7 +787,7 @@ def multimodal_parts(f, stored):
         if any(entry[16 + len(record):]):
             raise SpecError("corrupt", None, f"part {i}: bytes after its record")
         ptr, size = struct.unpack_from("<QI" if kind.form == SIZE32 else "<QQ", record) if kind.form and not flags else (0, 0)
-        if (ptr or size) and not (64 * parts <= ptr <= len(stored.data) and size <= len(stored.data) - ptr):
+        if (ptr or size) and not (each * parts <= ptr <= len(stored.data) and size <= len(stored.data) - ptr):
             raise SpecError("corrupt", None, f"part {i}: {size} bytes at {ptr}")
         out.append((kind, group, begin, None if flags else Stored(record, stored.data[ptr:ptr + size])))
     return out
@@ -1426,7 +1472,7 @@ class File:
         if f.type_id in GRIDS and f.form != SIZE32:
             check_grid_arguments(f.type_id, a)
             return SIZE64, 24
-        if f.type_id in TOKEN_TYPES and not (f.type_id == PACKED and f.form == SIZE32):  # with SIZE32 it is the draft's form
+        if f.type_id in TOKEN_TYPES and not (f.type_id in (PACKED, HIERARCHICAL) and f.form == SIZE32):  # with SIZE32 it is the draft's form
             if f.type_id != TOKENS or a:  # without arguments 41 is the draft's
                 check_token_arguments(a)
             return (SIZE32, 16) if f.type_id == TOKENS else (SIZE64, 24 if f.type_id == PACKED else 32)
@@ -1660,7 +1706,7 @@ class File:
     @staticmethod
     def tokens(f, record):
         """The number of tokens that a record says."""
-        return struct.unpack_from({TOKENS: "<I", PACKED: "<I", STREAM: "<Q"}[f.type_id], record, 12 if f.type_id == TOKENS else 16)[0]
+        return struct.unpack_from({TOKENS: "<I", PACKED: "<I", HIERARCHICAL: "<I", STREAM: "<Q"}[f.type_id], record, 12 if f.type_id == TOKENS else 16)[0]
 
     def value(self, sample, name):
         """int, float, bytes, str, NumPy array (bfloat16 as uint16 bits), a JSON value, nested dicts and lists for INLINE,
@@ -2023,7 +2069,7 @@ class File:
             return SpecError(status, ptr, message, sample, f.name)
 
         try:
-            parts, end = multimodal_parts(f, value), 64 * struct.unpack_from("<I", value.record, 20)[0]
+            parts, end = multimodal_parts(f, value), part_entry(f) * struct.unpack_from("<I", value.record, 20)[0]
         except SpecError as why:
             raise bad(why.status, None, why.message) from None
         for i, (kind, _, _, s) in enumerate(parts):

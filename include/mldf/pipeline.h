@@ -39,6 +39,16 @@ MLDF_API void mldf_pipeline_free(mldf_pipeline *pipeline);
 /* The same pipeline in one canonical form: every parameter by name, without comments. Appended. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_pipeline_write(const mldf_pipeline *pipeline, mldf_buffer *out,
                                                         mldf_error *err);
+/* What the text says, as JSON, for programs that need no parser of their own: a list with an object for each statement. Appended.
+ *
+ *     {"outputs":[{"name":"small","inputs":["image"],"list":false,"role":null}],
+ *      "steps":[{"name":"hflip","arguments":{"p":0.5},"text":"hflip(p=0.5)"}]}
+ *
+ * inputs are fields or outputs made before, of "image: ..." the output's own name; list: they were written in [ ]; role: the word after "as", or
+ * null. arguments has every parameter by name, with its default where the text says nothing (null: none); of a registered operation it is the list of
+ * its numbers. text is the step in canonical form. */
+MLDF_API MLDF_NODISCARD mldf_status mldf_pipeline_json(const mldf_pipeline *pipeline, mldf_buffer *out,
+                                                       mldf_error *err);
 
 /* ---- The operations there are ------------------------------------------------------------------------------------------ */
 

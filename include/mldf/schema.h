@@ -43,10 +43,11 @@ enum {
     MLDF_VIDEO_COMPRESSED = 31,   /* packets of H.264, HEVC, VP9, AV1 ... and sound; see video.h */
     MLDF_VIDEO_OPTICAL_FLOW = 32, /* (frames, height, width, 2): how far each pixel moves */
     MLDF_TEXT = 40,
-    MLDF_TEXT_TOKENIZED = 41, /* ids of a vocabulary; see tokens.h */
-    MLDF_TEXT_PACKED = 42,    /* a sequence that holds pieces of several documents */
-    MLDF_TOKEN_STREAM = 44,   /* one long run of ids, and where its documents end */
-    MLDF_MULTIMODAL = 50,     /* parts of several kinds in document order; see multimodal.h */
+    MLDF_TEXT_TOKENIZED = 41,    /* ids of a vocabulary; see tokens.h */
+    MLDF_TEXT_PACKED = 42,       /* a sequence that holds pieces of several documents */
+    MLDF_TEXT_HIERARCHICAL = 43, /* a document of paragraphs and sentences */
+    MLDF_TOKEN_STREAM = 44,      /* one long run of ids, and where its documents end */
+    MLDF_MULTIMODAL = 50,        /* parts of several kinds in document order; see multimodal.h */
     MLDF_PRIVATE = 0x8000
 };
 
@@ -198,9 +199,21 @@ typedef struct mldf_member {
 MLDF_API MLDF_NODISCARD mldf_status mldf_field_member(const mldf_schema *schema, size_t field, size_t index,
                                                       mldf_member *out, mldf_error *err);
 
-/* Appends what a person should see of a value that was read from this field, as one JSON object: of an image its bytes, SHA-256, height, width and
- * so on, of a recording samples, rate and so on; full: with all of its bytes in base64. Returns MLDF_ABSENT, and appends nothing, for values that
- * are shown as their kind says: numbers, text, other bytes, arrays in full. */
+/* A value of any type, as it was read from this field, as JSON on one line. Appended. This is what `mldf cat`, `mldf head` and the manifests of
+ * `mldf extract` have.
+ *
+ *     null, number        null, true, 7, 0.5; what is not finite is a string: "NaN", "Infinity", "-Infinity"
+ *     text                a string, bytes that are not UTF-8 as U+FFFD; of a JSON field the JSON itself, without white space
+ *     array               nested lists; without `full`, of more than 64 elements, {"dtype":"float32","shape":[512,512],"sha256":"..."}; complex: [re, im]
+ *     struct              {"x":1.0,"box":[1,2]}; fixed strings that are not UTF-8 {"hex":"ff80"}
+ *     bytes               {"bytes":3,"sha256":"..."}; `full`: with "base64". mldf_reader_get_stored: with "record", in hex
+ *     image, audio ...    {"bytes":..,"sha256":..} with what the type says of it: height, width, rate ... (mldf_value_describe)
+ *     a registered type   what its value_json says, else as its kind is
+ */
+MLDF_API MLDF_NODISCARD mldf_status mldf_value_json(const mldf_schema *schema, size_t field, const mldf_value *value,
+                                                    bool full, mldf_buffer *out, mldf_error *err);
+/* The last two of these lines alone. Returns MLDF_ABSENT, and appends nothing, for values that are written as their kind is: numbers, text, other
+ * bytes, arrays in full. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_value_describe(const mldf_schema *schema, size_t field,
                                                         const mldf_value *value, bool full, mldf_buffer *out,
                                                         mldf_error *err);

@@ -28,15 +28,18 @@ typedef struct mldf_tokenizer_options {
     size_t struct_bytes;
     unsigned timeout_seconds; /* for one request to a program; 0: 300 */
     unsigned processes;       /* programs that run side by side; 0: 1 */
+    int64_t bos,
+        eos; /* ids in place of the tokenizer's own; -1: its own. One that it does not have enlarges the vocabulary */
 } mldf_tokenizer_options;
 #define MLDF_TOKENIZER_OPTIONS_INIT \
-    { sizeof(mldf_tokenizer_options), 0, 0 }
+    { sizeof(mldf_tokenizer_options), 0, 0, -1, -1 }
 
 /* what:
- *   "bytes"               the bytes of the text, a vocabulary of 256
- *   "sentencepiece:FILE"  a SentencePiece model, through the program mldf-sentencepiece; MLDF_E_UNSUPPORTED where it is not installed
- *   "exec:COMMAND"        a program that speaks the protocol of docs/tokenizers.md; words are separated by spaces, '...' and "..." keep them
- *                         together */
+ *   "bytes"         the bytes of the text, a vocabulary of 256
+ *   "sp:MODEL"      a SentencePiece model, through the program mldf-sentencepiece; MLDF_E_UNSUPPORTED where it is not installed;
+ *                   "sentencepiece:MODEL" is the same
+ *   "exec:COMMAND"  a program that speaks the protocol of docs/tokenizers.md; words are separated by spaces, '...' and "..." keep them
+ *                   together */
 MLDF_API MLDF_NODISCARD mldf_status mldf_tokenizer_open(const char *what, const mldf_tokenizer_options *options,
                                                         mldf_tokenizer **out, mldf_error *err);
 

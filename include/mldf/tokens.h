@@ -1,7 +1,7 @@
-/* mldf/tokens.h: tokens: what a value of a text_tokenized, text_packed or token_stream field holds besides its ids.
+/* mldf/tokens.h: tokens: what a value of a text_tokenized, text_packed, text_hierarchical or token_stream field holds besides its ids.
  *
  * Such a value reads as an array of one dimension: the ids, of the field's dtype (u8, u16 or i32), in place. A text_packed value also has a
- * table of pieces, a token_stream value the ends of its documents:
+ * table of pieces, a token_stream value the ends of its documents, a text_hierarchical value those of its paragraphs and sentences:
  *
  *     mldf_tokens t;                                               // field, value: from mldf_schema_field and mldf_reader_get
  *     uint64_t begin, end;
@@ -24,18 +24,28 @@ extern "C" {
 #endif
 
 typedef struct mldf_tokens {
-    uint16_t type_id;   /* MLDF_TEXT_TOKENIZED, MLDF_TEXT_PACKED or MLDF_TOKEN_STREAM */
-    mldf_dtype dtype;   /* of the ids: U8, U16 or I32 */
-    const void *ids;    /* may begin at any byte, as `table` */
-    uint64_t count;     /* tokens */
-    uint64_t documents; /* text_tokenized: 1; text_packed: pieces */
-    const void *table;  /* text_packed: {u32 end, u32 from} each; token_stream: u64 end each; otherwise NULL */
+    uint16_t type_id; /* MLDF_TEXT_TOKENIZED, MLDF_TEXT_PACKED, MLDF_TEXT_HIERARCHICAL or MLDF_TOKEN_STREAM */
+    mldf_dtype dtype; /* of the ids: U8, U16 or I32 */
+    const void *ids;  /* may begin at any byte, as `table` */
+    uint64_t count;   /* tokens */
+    uint64_t
+        documents; /* text_tokenized: 1; text_packed: pieces; text_hierarchical: 1, or what mldf_tokens_level gives */
+    /* text_packed: {u32 end, u32 from} each; token_stream: u64 end each; a level of text_hierarchical: u32 end each; otherwise NULL */
+    const void *table;
 } mldf_tokens;
 
 /* What a value that was read holds. Borrowed from it. MLDF_E_TYPE: a null, or not a value of a token field. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_tokens_of(const mldf_field *field, const mldf_value *value, mldf_tokens *out,
                                                    mldf_error *err);
-/* Document (or piece) `index` has the tokens [*begin, *end). MLDF_E_RANGE past the last one, MLDF_E_CORRUPT when the table contradicts itself. */
+/* The same, with the paragraphs or sentences of a text_hierarchical value as its documents. MLDF_E_TYPE where the field has no such level. */
+typedef enum mldf_token_level {
+    MLDF_LEVEL_DOCUMENT = 0,
+    MLDF_LEVEL_PARAGRAPH = 1,
+    MLDF_LEVEL_SENTENCE = 2
+} mldf_token_level;
+MLDF_API MLDF_NODISCARD mldf_status mldf_tokens_level(const mldf_field *field, const mldf_value *value,
+                                                      mldf_token_level level, mldf_tokens *out, mldf_error *err);
+/* Document (or piece, or what the level is made of) `index` has the tokens [*begin, *end). MLDF_E_RANGE past the last one, MLDF_E_CORRUPT when the table contradicts itself. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_tokens_document(const mldf_tokens *tokens, uint64_t index, uint64_t *begin,
                                                          uint64_t *end, mldf_error *err);
 
@@ -46,6 +56,13 @@ MLDF_API MLDF_NODISCARD mldf_status mldf_tokens_value(uint16_t type_id, mldf_dty
                                                       uint64_t count, const uint64_t *ends, const uint32_t *from,
                                                       uint64_t documents, mldf_buffer *scratch, mldf_value *out,
                                                       mldf_error *err);
+
+/* A value to append to a text_hierarchical field. Ends of paragraphs and of sentences are numbers of tokens: each list ascends (nothing is empty) and
+ * ends with count, and a paragraph ends where a sentence does. No tokens: no paragraphs and no sentences. The value's data is in `scratch`. */
+MLDF_API MLDF_NODISCARD mldf_status mldf_tokens_levels_value(mldf_dtype dtype, const void *ids, uint64_t count,
+                                                             const uint32_t *paragraphs, uint64_t paragraph_count,
+                                                             const uint32_t *sentences, uint64_t sentence_count,
+                                                             mldf_buffer *scratch, mldf_value *out, mldf_error *err);
 
 /* ---- Pack plans --------------------------------------------------------------------------------------------------------------- */
 

@@ -118,8 +118,11 @@ typedef enum mldf_layout {
     /* More images or recordings in sub-folders than beside them: classes; otherwise flat. Where there are both, `warn` hears of it, and those beside
      * class folders have no label: the field is nullable then. */
     MLDF_LAYOUT_AUTO = 0,
-    MLDF_LAYOUT_FLAT,   /* nothing */
-    MLDF_LAYOUT_CLASSES /* the first part of a path names the class; a file beside the class folders is bad */
+    MLDF_LAYOUT_FLAT,    /* nothing */
+    MLDF_LAYOUT_CLASSES, /* the first part of a path names the class; a file beside the class folders is bad */
+    /* Every folder with images is a video, its images are the frames, in the order of the numbers in their names: a field `video` of type
+     * video_frames. Folders around them are classes. Not for append. */
+    MLDF_LAYOUT_FRAMES
 } mldf_layout;
 
 typedef struct mldf_pack_options {
@@ -157,15 +160,16 @@ typedef struct mldf_pack_options {
     bool cut;
     uint32_t audio_rate;
     bool audio_mono;
-    /* Text into tokens: "FIELD", or "FIELD=NAME" for another name in the new file. FIELD is a column of tables, an extension of archives. Of
+    /* Text into tokens: "FIELD=NAME", or "FIELD" for a field named "tokens". FIELD is a column of tables, an extension of archives. Of
      * folders every file is a document, and so is a source whose name ends in .txt or .md. NULL: no tokenizing. Not for append. */
     const char *text_field;
     const mldf_tokenize_options *tokenize; /* its member `field` does not count */
+    uint32_t fps_num, fps_den;             /* layout frames: frames a second; 0: 1 */
 } mldf_pack_options;
 #define MLDF_PACK_OPTIONS_INIT \
     { \
         sizeof(mldf_pack_options), 0, MLDF_SOURCE_AUTO, 0, 0, 0, 0, false, 0, 0, false, MLDF_LAYOUT_AUTO, 0, 0, 0, 0, \
-            false, 0, 0, 0, 0, false, 0, 0, false, 0, false, 0, 0 \
+            false, 0, 0, 0, 0, false, 0, 0, false, 0, false, 0, 0, 0, 0 \
     }
 
 typedef struct mldf_pack_result {
@@ -472,6 +476,14 @@ MLDF_API void mldf_classes_free(mldf_classes *classes);
 
 /* ---- extract ------------------------------------------------------------------------------------------------------ */
 
+/* What becomes of a video that is stored as packets. Videos that are stored frame by frame are always frames. */
+typedef enum mldf_extract_video {
+    MLDF_EXTRACT_FILE =
+        0, /* a file of the same packets: MP4, or MKV; with first or end: of these frames, without sound */
+    MLDF_EXTRACT_FRAMES, /* a folder of images: stored files as they are, others as PNG */
+    MLDF_EXTRACT_SOUND   /* its sound, as WAV of 32-bit floats; null in the manifest where there is none */
+} mldf_extract_video;
+
 typedef struct mldf_extract_options {
     size_t struct_bytes;
     bool overwrite;            /* into a folder that is not empty, replacing files of the same names */
@@ -479,11 +491,14 @@ typedef struct mldf_extract_options {
     size_t field_count;
     mldf_progress_fn progress;
     void *progress_user;
+    mldf_extract_video video;
+    uint64_t first, end, step; /* of every video the frames first, first + step ... below end; end 0: all; step 0: 1 */
 } mldf_extract_options;
 #define MLDF_EXTRACT_OPTIONS_INIT \
-    { sizeof(mldf_extract_options), false, 0, 0, 0, 0 }
+    { sizeof(mldf_extract_options), false, 0, 0, 0, 0, MLDF_EXTRACT_FILE, 0, 0, 0 }
 /* Each sample's payloads as files in a folder, named by key or index: .bin (bytes and unknown types), .txt, .json, .npy; images
- * .jpg, .png, .webp, .bmp, .tif, where the key does not end so already (raw pixels and YUV become PNG); and
+ * .jpg, .png, .webp, .bmp, .tif, where the key does not end so already (raw pixels and YUV become PNG); videos as `video` says, frames as
+ * KEY/000000.png and so on, which the manifest has as {"folder", "frames", "fps"}; and
  * manifest.jsonl with one line for each sample: key, numbers, structs, and the names of its files; bytes in a struct that are not UTF-8
  * are {"hex":"ff80"}, as pack reads them too, and a key that is not UTF-8 is refused. Two fields with the same ending are
  * told apart by their names: KEY.FIELD.EXT. A '/' in a key makes folders; what would lead out of the folder is escaped (%2E). The

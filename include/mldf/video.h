@@ -64,6 +64,17 @@ MLDF_API MLDF_NODISCARD mldf_status mldf_video_list(const mldf_frame *frames, si
                                                     uint32_t fps_den, const int64_t *pts, mldf_buffer *out,
                                                     mldf_error *err);
 
+/* A video file (MP4, MKV ...) as the value that a writer takes for a field of type video_compressed, appended to out: append it as bytes. A writer takes
+ * files as they are, too; this is for files whose parts become samples (mldf_video_cut), which are then decoded once for all. The record of what was packed is at
+ * out[MLDF_VIDEO_PACKED_RECORD], its payload from out[MLDF_VIDEO_PACKED_PAYLOAD] on. On failure out is as before. */
+MLDF_API MLDF_NODISCARD mldf_status mldf_video_pack(const mldf_schema *schema, size_t field, const void *file,
+                                                    size_t bytes, mldf_buffer *out, mldf_error *err);
+/* Frames [first, first + count) of a stored value of type video_compressed as such a value, appended to out. Packets are copied, from the key that the
+ * first frame needs on; nothing is decoded. The sound is left out. */
+MLDF_API MLDF_NODISCARD mldf_status mldf_video_cut(const mldf_schema *schema, size_t field, const mldf_value *value,
+                                                   uint64_t first, uint64_t count, mldf_buffer *out, mldf_error *err);
+enum { MLDF_VIDEO_PACKED_RECORD = 8, MLDF_VIDEO_PACKED_PAYLOAD = 80 };
+
 #ifdef __cplusplus
 }
 #endif

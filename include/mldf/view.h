@@ -49,7 +49,8 @@ MLDF_API uint64_t mldf_view_count_of(const mldf_view *view, size_t reader);
 MLDF_API uint64_t mldf_view_length(const mldf_view *view);
 /* The text with every parameter by name: equal for views that mean the same. */
 MLDF_API const char *mldf_view_text(const mldf_view *view);
-/* The fields of an item: those of the first reader; of packed its own (tokens, labels, positions ...), each of one shape. */
+/* The fields of an item: those of the first reader; of packed its own (tokens, labels, positions ...), each of one shape. Of documents of several parts
+ * there is one more, multimodal, with the images of the item: mldf/multimodal.h reads its value. */
 MLDF_API const mldf_schema *mldf_view_schema(const mldf_view *view);
 /* Are they its own? */
 MLDF_API bool mldf_view_makes_fields(const mldf_view *view);

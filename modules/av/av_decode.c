@@ -1,10 +1,12 @@
 /* The module libmldf-av-N.so: packets decoded by libavcodec (src/codec/av_module.h). One thread a decoder; workers are what runs in parallel. Nothing is
  * logged. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <libavcodec/avcodec.h>
+#include <libavutil/cpu.h>
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
 
@@ -17,7 +19,27 @@ struct decoder {
     AVBufferRef *bytes; /* of the last packet, with the zeros behind it that decoders read */
     float *room;        /* sound that is not float */
     size_t room_bytes;
+    int plain; /* portable, and it may still choose code for this CPU: it has given nothing yet */
 };
+
+/* FFmpeg chooses code for the CPU when a decoder is opened, some of it with the first packet, by flags of the whole process. A decoder whose numbers must not
+ * depend on the CPU does so without flags; the lock keeps the others of this module from doing it at that time. */
+static pthread_mutex_t choosing = PTHREAD_MUTEX_INITIALIZER;
+
+static int begin_choosing(int plain) {
+    int flags;
+    pthread_mutex_lock(&choosing);
+    flags = av_get_cpu_flags();
+    if (plain)
+        av_force_cpu_flags(0);
+    return flags;
+}
+
+static void end_choosing(int plain, int flags) {
+    if (plain)
+        av_force_cpu_flags(flags);
+    pthread_mutex_unlock(&choosing);
+}
 
 static int fail(char text[AV_TEXT], const char *what, int code) {
     char reason[AV_ERROR_MAX_STRING_SIZE];
@@ -107,8 +129,12 @@ static int open_decoder(const struct av_setup *s, void **out, char text[AV_TEXT]
         av_dict_set(&options, "max_frame_delay", "1", 0);
     if (code >= 0 && (codec->id == AV_CODEC_ID_AC3 || codec->id == AV_CODEC_ID_EAC3))
         av_dict_set(&options, "cons_noisegen", "1", 0); /* noise that depends on the packet, not on those before it */
-    if (code >= 0)
+    if (code >= 0) {
+        int flags = begin_choosing(s->portable);
         code = avcodec_open2(d->context, codec, &options);
+        end_choosing(s->portable, flags);
+        d->plain = s->portable;
+    }
     av_dict_free(&options);
     if (code < 0) {
         close_decoder(d);
@@ -147,7 +173,10 @@ static int send(void *decoder, const uint8_t *data, size_t bytes, uint64_t id, c
         d->packet->pts = (int64_t)id;
         d->context->reordered_opaque = (int64_t)id;
     }
+    int flags = d->plain ? begin_choosing(1) : 0;
     code = avcodec_send_packet(d->context, data ? d->packet : NULL);
+    if (d->plain)
+        end_choosing(1, flags);
     if (data)
         av_packet_unref(d->packet);
     return code < 0 && code != AVERROR_EOF ? fail(text, d->context->codec->name, code) : 0;
@@ -271,6 +300,7 @@ static int sound(void *decoder, struct av_sound *out, char text[AV_TEXT]) {
     if (got != 1)
         return got;
     const AVFrame *f = d->frame;
+    d->plain = 0;
     if (f->ch_layout.nb_channels < 1 || f->ch_layout.nb_channels > 64) {
         snprintf(text, AV_TEXT, "%d channels", f->ch_layout.nb_channels);
         return -1;

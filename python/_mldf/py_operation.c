@@ -31,8 +31,9 @@ static PyObject *operations(PyObject *module, PyObject *ignored) {
     return list;
 }
 
-/* check_pipeline(text): the same pipeline in its canonical form. */
-static PyObject *check_pipeline(PyObject *module, PyObject *object) {
+/* A pipeline's text, parsed and written by one of the library's two writers. */
+static PyObject *parsed(PyObject *module, PyObject *object,
+                        mldf_status (*write)(const mldf_pipeline *, mldf_buffer *, mldf_error *)) {
     struct module_state *state = state_of(module);
     mldf_buffer out = MLDF_BUFFER_INIT;
     mldf_pipeline *pipeline = NULL;
@@ -44,7 +45,7 @@ static PyObject *check_pipeline(PyObject *module, PyObject *object) {
         return NULL;
     mldf_status status = mldf_pipeline_parse(NULL, text, (size_t)bytes, &pipeline, &err);
     if (status >= 0)
-        status = mldf_pipeline_write(pipeline, &out, &err);
+        status = write(pipeline, &out, &err);
     if (status < 0)
         raise_error(state, &err);
     else
@@ -54,8 +55,17 @@ static PyObject *check_pipeline(PyObject *module, PyObject *object) {
     return result;
 }
 
+static PyObject *check_pipeline(PyObject *module, PyObject *object) {
+    return parsed(module, object, mldf_pipeline_write);
+}
+
+static PyObject *parse_pipeline(PyObject *module, PyObject *object) {
+    return parsed(module, object, mldf_pipeline_json);
+}
+
 PyMethodDef operation_functions[] = {
     {"operations", operations, METH_NOARGS, "operations(): what steps of a pipeline there are"},
     {"check_pipeline", check_pipeline, METH_O, "check_pipeline(text): the same in its canonical form"},
+    {"parse_pipeline", parse_pipeline, METH_O, "parse_pipeline(text): its statements as JSON"},
     {NULL, NULL, 0, NULL},
 };

@@ -171,7 +171,7 @@ static bool fill_pack(struct operation *op) {
     mldf_pack_options *o = &op->how.pack;
     *o = (mldf_pack_options)MLDF_PACK_OPTIONS_INIT;
     int format = MLDF_SOURCE_AUTO, layout = MLDF_LAYOUT_AUTO, delimiter = 0;
-    uint64_t rate = 0;
+    uint64_t rate = 0, fps[2] = {0, 0};
     bool fine = operation_writer(op, &o->writer) && option_int(op->options, "format", &format) &&
                 option_int(op->options, "layout", &layout) && option_int(op->options, "delimiter", &delimiter) &&
                 option_schema(op->options, "schema", op->state, context_get(op->context), &op->schema) &&
@@ -185,19 +185,26 @@ static bool fill_pack(struct operation *op) {
                 option_text(op->options, "file_root", &o->file_root) &&
                 option_bool(op->options, "allow_outside", &o->allow_outside) &&
                 option_bool(op->options, "number_keys", &o->number_keys) && option_bool(op->options, "cut", &o->cut) &&
-                option_u64(op->options, "audio_rate", &rate) && option_bool(op->options, "audio_mono", &o->audio_mono);
+                option_u64(op->options, "audio_rate", &rate) &&
+                option_bool(op->options, "audio_mono", &o->audio_mono) && option_u64(op->options, "fps_num", &fps[0]) &&
+                option_u64(op->options, "fps_den", &fps[1]);
     o->audio_rate = (uint32_t)rate;
-    int limit = 0, processes = 0;
+    o->fps_num = (uint32_t)fps[0];
+    o->fps_den = (uint32_t)fps[1];
+    int limit = 0, processes = 0, eos = -1, bos = -1;
     op->tokenizer_options = (mldf_tokenizer_options)MLDF_TOKENIZER_OPTIONS_INIT;
     op->tokenize = (mldf_tokenize_options)MLDF_TOKENIZE_OPTIONS_INIT;
     fine = fine && option_text(op->options, "text", &o->text_field) &&
            option_text(op->options, "tokenizer", &op->tokenizer) &&
            option_bool(op->options, "eos", &op->tokenize.eos) && option_bool(op->options, "bos", &op->tokenize.bos) &&
+           option_int(op->options, "eos_id", &eos) && option_int(op->options, "bos_id", &bos) &&
            option_bool(op->options, "replace_utf8", &op->tokenize.replace) &&
            option_int(op->options, "tokenizer_timeout", &limit) &&
            option_int(op->options, "tokenizer_processes", &processes);
     op->tokenizer_options.timeout_seconds = (unsigned)limit;
     op->tokenizer_options.processes = (unsigned)processes;
+    op->tokenizer_options.eos = eos;
+    op->tokenizer_options.bos = bos;
     o->format = (mldf_source_format)format;
     o->layout = (mldf_layout)layout;
     o->delimiter = (char)delimiter;
@@ -446,8 +453,13 @@ static bool fill_extract(struct operation *op) {
     *o = (mldf_extract_options)MLDF_EXTRACT_OPTIONS_INIT;
     o->progress = call_progress;
     o->progress_user = &op->call;
-    return option_bool(op->options, "overwrite", &o->overwrite) &&
-           operation_texts(op, 0, "fields", &o->fields, &o->field_count);
+    int video = 0;
+    bool fine = option_bool(op->options, "overwrite", &o->overwrite) &&
+                operation_texts(op, 0, "fields", &o->fields, &o->field_count) &&
+                option_int(op->options, "video", &video) && option_u64(op->options, "first", &o->first) &&
+                option_u64(op->options, "end", &o->end) && option_u64(op->options, "step", &o->step);
+    o->video = (mldf_extract_video)video;
+    return fine;
 }
 
 static mldf_status call_extract(struct operation *op) {

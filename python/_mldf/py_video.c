@@ -175,11 +175,68 @@ static PyObject *video_decode(PyObject *module, PyObject *args) {
     return out;
 }
 
+/* What mldf_video_pack and mldf_video_cut made: (record, value), or NULL with an exception. */
+static PyObject *give_packed(PyObject *module, mldf_status status, const mldf_buffer *made, const mldf_error *err) {
+    if (status < 0) {
+        raise_error(state_of(module), err);
+        return NULL;
+    }
+    return Py_BuildValue("(y#y#)", made->data + MLDF_VIDEO_PACKED_RECORD,
+                         (Py_ssize_t)(MLDF_VIDEO_PACKED_PAYLOAD - MLDF_VIDEO_PACKED_RECORD), made->data,
+                         (Py_ssize_t)made->size);
+}
+
+/* video_pack(arguments, file): (record, the value for a writer: its payload is from byte 80 on) */
+static PyObject *video_pack(PyObject *module, PyObject *args) {
+    mldf_buffer made = MLDF_BUFFER_INIT;
+    mldf_schema *schema = NULL;
+    mldf_error err = {0};
+    const char *arguments;
+    mldf_status status;
+    Py_buffer file;
+    if (!PyArg_ParseTuple(args, "sy*", &arguments, &file))
+        return NULL;
+    status = mldf_schema_new(NULL, &schema, &err);
+    if (status >= 0)
+        status = mldf_schema_add(schema, "video", MLDF_VIDEO_COMPRESSED, arguments, 0, &err);
+    if (status >= 0) {
+        Py_BEGIN_ALLOW_THREADS
+        status = mldf_video_pack(schema, 0, file.buf, (size_t)file.len, &made, &err);
+        Py_END_ALLOW_THREADS
+    }
+    PyObject *out = give_packed(module, status, &made, &err);
+    mldf_schema_free(schema);
+    mldf_buffer_free(&made);
+    PyBuffer_Release(&file);
+    return out;
+}
+
+/* video_cut(video, first, count): likewise, of some of its frames */
+static PyObject *video_cut(PyObject *module, PyObject *args) {
+    mldf_buffer made = MLDF_BUFFER_INIT;
+    mldf_error err = {0};
+    unsigned long long first, count;
+    mldf_status status;
+    struct video v;
+    PyObject *tuple;
+    if (!PyArg_ParseTuple(args, "O!KK", &PyTuple_Type, &tuple, &first, &count) || !video_begin(module, tuple, &v))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = mldf_video_cut(v.schema, 0, &v.value, first, count, &made, &err);
+    Py_END_ALLOW_THREADS
+    PyObject *out = give_packed(module, status, &made, &err);
+    mldf_buffer_free(&made);
+    video_end(&v);
+    return out;
+}
+
 PyMethodDef video_functions[] = {
     {"video_info", video_info, METH_O, "video_info(video): what it is"},
     {"video_times", video_times, METH_O, "video_times(video): the frames' ticks"},
     {"video_find", video_find, METH_VARARGS, "video_find(video, seconds): a frame's number"},
     {"video_frame", video_frame, METH_VARARGS, "video_frame(video, number): its stored bytes"},
     {"video_decode", video_decode, METH_VARARGS, "video_decode(video, numbers): an array"},
+    {"video_pack", video_pack, METH_VARARGS, "video_pack(arguments, file): (record, value)"},
+    {"video_cut", video_cut, METH_VARARGS, "video_cut(video, first, count): (record, value)"},
     {NULL, NULL, 0, NULL},
 };

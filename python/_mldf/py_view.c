@@ -154,7 +154,7 @@ static PyObject *view_find(PyObject *object, PyObject *number) {
     return list;
 }
 
-/* get(item, draw, field): the bytes of a field that the view makes */
+/* get(item, draw, field): the bytes of a field that the view makes, and its record, which arrays do not have */
 static PyObject *view_get(PyObject *object, PyObject *args) {
     struct view *self = (struct view *)object;
     unsigned long long item, draw;
@@ -165,8 +165,10 @@ static PyObject *view_get(PyObject *object, PyObject *args) {
     if (!PyArg_ParseTuple(args, "KKn", &item, &draw, &field))
         return NULL;
     mldf_status status = mldf_view_get(self->view, item, draw, (size_t)field, &scratch, &value, &err);
-    PyObject *out = status < 0 ? raise_error(state_of_self(object), &err)
-                               : PyByteArray_FromStringAndSize(value.data, (Py_ssize_t)value.bytes);
+    PyObject *data = status < 0 ? raise_error(state_of_self(object), &err)
+                                : PyByteArray_FromStringAndSize(value.data, (Py_ssize_t)value.bytes);
+    PyObject *out =
+        data ? Py_BuildValue("(Ny#)", data, value.record ? value.record : "", (Py_ssize_t)value.record_bytes) : NULL;
     mldf_buffer_free(&scratch);
     return out;
 }
@@ -208,7 +210,7 @@ static PyMethodDef methods[] = {
     {"locate", view_locate, METH_VARARGS, "locate(item, draw): [(reader, row, from, length)]"},
     {"items", view_items, METH_O, "items(rows): (first, count) of each, as bytes"},
     {"find", view_find, METH_O, "find(row): the items that have a piece of it"},
-    {"get", view_get, METH_VARARGS, "get(item, draw, field): bytes of a field that the view makes"},
+    {"get", view_get, METH_VARARGS, "get(item, draw, field): bytes and record of a field that the view makes"},
     {"fields", view_fields, METH_NOARGS, "fields(): (schema, defaults) of fields that the view makes, or None"},
     {NULL, NULL, 0, NULL},
 };

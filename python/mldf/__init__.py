@@ -14,7 +14,7 @@ array([0, 1])
 Reading: :func:`open` and :class:`Dataset`. Writing: :class:`Writer` and :func:`write`, with the field types
 :class:`Int`, :class:`Float`, :class:`Bytes`, :class:`Text`, :class:`Json`, :class:`NDArray`, :class:`Struct`,
 :class:`Image`, :class:`Audio`, :class:`AudioSpectrogram`, :class:`CodecTokens`, :class:`Tokens`,
-:class:`TokenStream`, :class:`PackedTokens` and your own
+:class:`TokenStream`, :class:`PackedTokens`, :class:`HierarchicalTokens` and your own
 (:class:`CustomField`). Whole files: :func:`pack`, :func:`convert`,
 :func:`merge`, :func:`split` and the rest of what the command
 ``mldf`` does. What can go wrong: :mod:`mldf.errors`. Images alone: :mod:`mldf.images`. NumPy is all that is needed;
@@ -66,7 +66,7 @@ from .progress import Progress
 from .results import Difference, DiffResult, Leftover, Part, Problem, Result, Skip, VerifyResult
 from .sample import Sample
 from .schema import FieldInfo, Schema
-from .tokens import PackedTokens, Tokens, TokenStream
+from .tokens import HierarchicalTokens, PackedTokens, Tokens, TokenStream
 from .tool_options import OutputOptions
 from .tools import add_field, append, clean, convert, extract, merge, pack, repack, repair, select, split
 from .video import CompressedVideo, Frames, OpticalFlow, Video, VideoFrames

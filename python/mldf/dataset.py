@@ -304,19 +304,20 @@ class Dataset(Subsets, Sequence[Sample]):
         """All rows of the files, with the fields of this dataset."""
         return self if self._index is None else Dataset(self._view, None)
 
-    def documents(self, i: int, name: str) -> npt.NDArray[np.uint64] | None:
+    def documents(self, i: int, name: str, level: str = "document") -> npt.NDArray[np.uint64] | None:
         """Where the documents of a token value begin and end: an array (documents, 2) of positions in it. A
         :class:`mldf.Tokens` value is one document; of a :class:`mldf.PackedTokens` value these are the pieces. None for
         a null.
 
-        i     the sample's number
-        name  the field
+        i      the sample's number
+        name   the field
+        level  of a :class:`mldf.HierarchicalTokens` value: "paragraphs" or "sentences"
         """
         field = self.schema[name]
         if not field.is_tokens:
             raise WrongTypeError(f"field {name!r} is of type {field.type}, not of tokens", field=name)
         raw = self.raw(i, name)
-        return None if raw is None else documents(field, self[i, name], raw)
+        return None if raw is None else documents(field, self[i, name], raw, level)
 
     # ---- what it is ----
 

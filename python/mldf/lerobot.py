@@ -1,7 +1,8 @@
 """LeRobot datasets, versions 2.1 and 3, as one file: a row for each step, and cameras as videos in each episode's first
 row.
 
-Tables are read through pyarrow. The card keeps info, stats, tasks and episodes.
+Tables are read through pyarrow. Episodes are cut out of the dataset's MP4 files by packets: nothing is encoded again.
+The card keeps info, stats, tasks and episodes. The same from a shell: ``python3 -m mldf.lerobot pusht/ -o pusht.mldf``.
 
 >>> import mldf
 >>> mldf.from_lerobot("no/such/folder", "out.mldf")
@@ -12,18 +13,21 @@ mldf.errors.NotFoundError: no/such/folder: no LeRobot dataset: meta/info.json is
 
 from __future__ import annotations
 
+import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from .errors import ArgumentError, CorruptError, NotFoundError, UnsupportedError
+from .errors import ArgumentError, CorruptError, Error, NotFoundError, UnsupportedError
 from .fields import Field, Float, Int, NDArray, Text
-from .video import Frames, VideoFrames
+from .video import CompressedVideo, Frames, Video, VideoFrames
 from .writer import Writer, WriteResult
 
 __all__ = ["from_lerobot"]
@@ -60,12 +64,14 @@ def _meta(root: pathlib.Path, name: str) -> Any:
     return table.select([n for n in table.column_names if not n.startswith("stats/")]).to_pylist()
 
 
-def _fields(info: dict[str, Any], cameras: Sequence[str]) -> dict[str, Field]:
+def _fields(info: dict[str, Any], cameras: Sequence[str], packets: bool) -> dict[str, Field]:
     fields: dict[str, Field] = {}
     for name, feature in info["features"].items():
         kind, shape = feature["dtype"], tuple(int(n) for n in feature.get("shape", ()))
         if kind in ("image", "video"):
-            if name in cameras:
+            if name in cameras and kind == "video" and packets:
+                fields[name] = CompressedVideo(audio=False, nullable=True)
+            elif name in cameras:
                 fields[name] = VideoFrames(mode="image", channels=3, nullable=True)
         elif kind == "string":
             fields[name] = Text()
@@ -125,6 +131,58 @@ def _video_file(root: pathlib.Path, info: dict[str, Any], name: str, episode: di
     return _inside(root, info["video_path"].format(video_key=name, **found)), start
 
 
+class _Files:
+    """MP4 files taken apart, each once while episodes follow each other: the file at hand and the next one of each
+    camera, which another thread works on meanwhile.
+
+    wanted  of each camera: its file for each episode, in order
+    """
+
+    def __init__(self, wanted: dict[str, list[pathlib.Path]]) -> None:
+        self._wanted = wanted
+        self._pool = concurrent.futures.ThreadPoolExecutor(max(1, min(4, os.cpu_count() or 1)))
+        self._made: dict[tuple[str, pathlib.Path], concurrent.futures.Future[Video]] = {}
+
+    def get(self, camera: str, episode: int) -> Video:
+        """The file of a camera's episode, counted from 0."""
+        files = self._wanted[camera]
+        at_hand = files[episode]
+        following = next((file for file in files[episode + 1 :] if file != at_hand), at_hand)
+        kept = ((camera, at_hand), (camera, following))
+        for key in [key for key in self._made if key[0] == camera and key not in kept]:
+            del self._made[key]
+        for key in kept:
+            if key not in self._made:
+                self._made[key] = self._pool.submit(Video.pack, key[1], audio=False)
+        try:
+            return self._made[camera, at_hand].result()
+        except FileNotFoundError:
+            raise NotFoundError(f"camera {camera!r}: {os.fspath(at_hand)} is not there") from None
+        except Error as e:
+            raise type(e)(f"{os.fspath(at_hand)}: {e}") from e
+
+    def close(self) -> None:
+        """Ends the threads; what was begun is finished first, what was not is left."""
+        self._pool.shutdown(cancel_futures=True)
+
+
+def _episode(name: str, number: int, file: pathlib.Path, video: Video, times: Any, tolerance: float) -> Video:
+    """Of a file's video the frames of one episode, whose rows are shown at these seconds of the file."""
+    shown = video.pts - video.pts[0]
+    after = np.clip(np.searchsorted(shown, times), 1, max(len(shown) - 1, 1))
+    before = after - 1
+    after = np.minimum(after, len(shown) - 1)
+    nearest = np.where(np.abs(shown[before] - times) <= np.abs(shown[after] - times), before, after)
+    away = np.abs(shown[nearest] - times)
+    if not (away <= tolerance).all():
+        row = int(np.argmax(~(away <= tolerance)))
+        raise CorruptError(
+            f"camera {name!r}, episode {number}, row {row}: {os.fspath(file)} has no frame at {times[row]:.6f} s; the "
+            f"nearest of {len(shown)}, frame {int(nearest[row])}, is {away[row]:.6f} s away"
+        )
+    return video.cut(int(nearest[0]), int(nearest[-1]) + 1)
+
+
 def _value(kind: str, cell: Any, shape: tuple[int, ...]) -> Any:
     if kind == "string":
         return cell
@@ -138,16 +196,21 @@ def from_lerobot(
     *,
     cameras: Sequence[str] | None = None,
     decode: Callable[[pathlib.Path, float, int], Any] | None = None,
+    tolerance: float = 1e-4,
     overwrite: bool = False,
     **options: Any,
 ) -> WriteResult:
     """Packs a LeRobot dataset: a row for each step, ready for ``Loader(group="episode_index", windows=...)``.
 
+    Of MP4 files the packets of each episode are copied, from the key frame that its first frame needs on; columns of
+    images are kept as they are.
+
     source     the dataset's folder
     out        the file that is written
-    cameras    these alone; None: all. Columns of images need nothing more
-    decode     of cameras that are MP4 files: called with the file, the second at which the episode begins, and how many
-               frames it has; gives them, as an array or a list of image files
+    cameras    these alone; None: all
+    decode     stores cameras that are MP4 files frame by frame instead: called with the file, the second at which the
+               episode begins, and how many frames it has; gives them, as an array or a list of image files
+    tolerance  seconds that a row's time and its frame's may differ by
     overwrite  replace a file of that name
     options    of the :class:`mldf.Writer`
     """
@@ -161,17 +224,13 @@ def from_lerobot(
     for name in chosen:
         if name not in all_cameras:
             raise ArgumentError(f"cameras: no camera {name!r}; there are {all_cameras}")
-        if kinds[name] == "video" and decode is None:
-            raise UnsupportedError(
-                f"camera {name!r} is stored as MP4 files: give decode=, or name other cameras (cameras=[] for none)"
-            )
     paths = sorted((root / "data").glob("**/*.parquet"))
     if not paths:
         raise NotFoundError(f"{os.fspath(source)}: no tables in data/")
     table = _table(paths)
     if "index" in table.column_names:
         table = table.sort_by("index")
-    fields = _fields(info, chosen)
+    fields = _fields(info, chosen, decode is None)
     described = _meta(root, "episodes")
     by_number = {int(e["episode_index"]): e for e in described or []}
     card = {
@@ -184,28 +243,69 @@ def from_lerobot(
     }
     plain = [name for name in fields if name not in chosen]
     shapes = {name: tuple(int(n) for n in info["features"][name].get("shape", ())) for name in plain}
-    rate = info["fps"]
     numbers = np.asarray(table.column("episode_index").to_pylist(), np.int64).reshape(-1)
-    with Writer(out, fields, card=card, overwrite=overwrite, **options) as w:
-        for first, end in _episodes(numbers):
-            part = table.slice(first, end - first)
-            columns = {name: part.column(name).to_pylist() for name in plain}
-            videos = {}
-            for name in chosen:
-                if kinds[name] == "image":
-                    frames: Any = _images(name, part.column(name).to_pylist(), root)
-                else:
-                    episode = by_number.get(int(numbers[first]), {"episode_index": int(numbers[first])})
-                    file, start = _video_file(root, info, name, episode)
-                    frames = list(decode(file, start, end - first)) if decode is not None else []
-                if len(frames) != end - first:
-                    raise CorruptError(
-                        f"camera {name!r}, episode {int(numbers[first])}: {len(frames)} frames for {end - first} rows"
-                    )
-                videos[name] = Frames(frames, fps=rate)
-            for i in range(end - first):
-                row = {name: _value(kinds[name], columns[name][i], shapes[name]) for name in plain}
-                row |= {name: video if i == 0 else None for name, video in videos.items()}
-                w.append(row)
+    episodes = list(_episodes(numbers))
+    places: dict[str, list[tuple[pathlib.Path, float]]] = {}
+    for name in (name for name in chosen if kinds[name] == "video"):
+        found = (
+            {"episode_index": int(numbers[first])} | by_number.get(int(numbers[first]), {}) for first, _ in episodes
+        )
+        places[name] = [_video_file(root, info, name, episode) for episode in found]
+    files = _Files({name: [file for file, _ in found] for name, found in places.items()})
+
+    def camera(name: str, k: int, part: Any) -> Any:
+        number = int(numbers[episodes[k][0]])
+        if name in places and decode is None:
+            file, start = places[name][k]
+            times = start + np.asarray(part.column("timestamp").to_pylist(), np.float64).reshape(-1)
+            return _episode(name, number, file, files.get(name, k), times, tolerance)
+        if name in places and decode is not None:
+            frames: Any = list(decode(*places[name][k], len(part)))
+        else:
+            frames = _images(name, part.column(name).to_pylist(), root)
+        if len(frames) != len(part):
+            raise CorruptError(f"camera {name!r}, episode {number}: {len(frames)} frames for {len(part)} rows")
+        return Frames(frames, fps=info["fps"])
+
+    try:
+        with Writer(out, fields, card=card, overwrite=overwrite, **options) as w:
+            for k, (first, end) in enumerate(episodes):
+                part = table.slice(first, end - first)
+                columns = {name: part.column(name).to_pylist() for name in plain}
+                videos = {name: camera(name, k, part) for name in chosen}
+                for i in range(end - first):
+                    row = {name: _value(kinds[name], columns[name][i], shapes[name]) for name in plain}
+                    w.append(row | {name: video if i == 0 else None for name, video in videos.items()})
+    finally:
+        files.close()
     assert w.result is not None
     return w.result
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """``python3 -m mldf.lerobot FOLDER -o OUT``
+
+    arguments  of the command; None: the process's
+    """
+    parser = argparse.ArgumentParser(prog="python3 -m mldf.lerobot", description="Pack a LeRobot dataset (2.1 or 3).")
+    parser.add_argument("folder", help="the dataset's folder, which has meta/info.json")
+    parser.add_argument("-o", "--output", required=True, metavar="OUT", help="the file that is written")
+    parser.add_argument("--camera", action="append", metavar="NAME", help="this camera alone; may be repeated")
+    parser.add_argument("--no-cameras", action="store_true", help="the tables alone")
+    parser.add_argument("--tolerance", type=float, default=1e-4, metavar="SECONDS", help="between a row and its frame")
+    parser.add_argument("-f", "--force", action="store_true", help="overwrite OUT")
+    given = parser.parse_args(arguments)
+    cameras = [] if given.no_cameras else given.camera
+    try:
+        made = from_lerobot(
+            given.folder, given.output, cameras=cameras, tolerance=given.tolerance, overwrite=given.force
+        )
+    except Error as e:
+        print(f"mldf.lerobot: {e}", file=sys.stderr)
+        return 1 if isinstance(e, CorruptError) else 2 if isinstance(e, ArgumentError) else 3
+    print(f"{made.samples} rows, {made.bytes} bytes", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

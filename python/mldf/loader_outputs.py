@@ -26,7 +26,7 @@ from .multimodal import is_part
 from .packed import one_number
 from .pipeline import Pipelines
 from .schema import MULTIMODAL
-from .statements import LOADERS_OWN, Compiled, compile_pipelines, quoted
+from .statements import LOADERS_OWN, Compiled, compile_pipelines, itself, quoted
 from .suggest import near
 from .views import ItemView
 
@@ -154,7 +154,7 @@ class Outputs:
         decoder = self._decoder(core, found, names, options["bad"])
         if decoder is not None:
             hidden |= {n for d in decoder.outputs for n in d.hidden}
-        strings = tuple(n for n in names if n in found.strings())
+        strings = tuple(n for n in names if n in found.strings)
         hidden |= {f"{n}_offset" for n in strings}
         if not index:
             hidden.add("index")
@@ -169,10 +169,10 @@ class Outputs:
         for name, (source, fill) in found.decoded.items():
             custom = self._schema[source].custom
             if name in names and custom is not None:
-                outputs.append(Decoded(name, source, custom, bool(fill), "valid=true" in fill))
+                outputs.append(Decoded(name, source, custom, bool(fill), bool(fill.get("valid"))))
         own = (found.named | set(self._schema)) - found.dropped
         offsets = [n for n in names if n.endswith("_offset") and n not in own]
-        ragged = {n.removesuffix("_offset") for n in offsets} - set(found.decoded) - found.strings()
+        ragged = {n.removesuffix("_offset") for n in offsets} - set(found.decoded) - found.strings
         return Decoder(core, self._files, outputs, frozenset(ragged), policy, self._number) if outputs else None
 
     def _compile(self, pipelines: Pipelines | None) -> Compiled:
@@ -191,7 +191,7 @@ class Outputs:
                 self._check_decode(name)
                 found.statements.append(f"{quoted(name)}: decode")
             elif name in schema and schema[name].custom is not None:
-                found.decode(quoted(name), name, name)
+                found.decode(itself(name), name)
             elif name not in schema and is_part(name, schema):
                 found.statements.append(quoted(name))
                 found.named.add(name)
@@ -216,7 +216,7 @@ class Outputs:
             ):  # never an output, no input of drop
                 continue
             if wanted and name not in named and self._decodes(name):
-                found.decode(quoted(name), name, name)
+                found.decode(itself(name), name)
                 named.add(name)
             if not wanted and name not in named and field.known:
                 found.statements.append(f"{quoted(name)}: drop")
@@ -235,7 +235,7 @@ class Outputs:
     def _check_hidden(self, found: Compiled) -> None:
         """What comes with the bytes of a user-defined field is no output."""
         for name, (_, fill) in found.decoded.items():
-            for suffix in ["_offset"] + ["_valid"] * ("valid=true" not in fill):
+            for suffix in ["_offset"] + ["_valid"] * (not fill.get("valid")):
                 if name + suffix in (self._fields or ()) and name + suffix not in {*self._schema, *found.named}:
                     self._complain(name + suffix, [*self._schema, *found.named])
 

@@ -43,7 +43,7 @@ class Multimodal(Field):
     """Parts of several kinds, any number of each, in document order.
 
     parts  role → field: the kinds that parts may be of. 1 to 32; numbers, bytes, arrays, JSON, images, audio, video,
-           text and tokens. A video is a part as frames (VideoFrames); one that is packed (CompressedVideo) cannot be
+           text and tokens
 
     A Writer takes a list of :class:`SamplePart`, of tuples (role, value) or (role, value, group, begin), or of dicts
     with one role; a value is what a field of that kind takes, and None is a part that is missing. Reading gives a list

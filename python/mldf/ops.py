@@ -61,6 +61,7 @@ __all__ = [
     "Log",
     "MFCC",
     "Mel",
+    "MixSample",
     "MixUp",
     "Mono",
     "Noise",
@@ -505,16 +506,23 @@ class Decode(Operation):
 class DecodeAudio(Operation):
     """A stored recording becomes float: (t), or (channels, t).
 
-    mono  one channel: the mean of all
-    rate  samples a second: all recordings are resampled to this rate, as `resample` does it; 0: they keep theirs,
-          which must be one
+    mono      one channel: the mean of all
+    rate      samples a second: all recordings are resampled to this rate, as `resample` does it; 0: they keep
+              theirs, which must be one
+    portable  lossy codecs: the same bits on every CPU of an architecture, by the libraries' generic code; slower
+    opus      who decodes Opus: libopus, or FFmpeg, which is faster and gives other last bits (libopus, ffmpeg)
     """
 
     name: ClassVar[str] = "decode_audio"
-    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("mono", "bool", False), ("rate", "int", 0))
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (
+        ("mono", "bool", False),
+        ("rate", "int", 0),
+        ("portable", "bool", False),
+        ("opus", "choice", "libopus"),
+    )
 
-    def __init__(self, mono: bool = False, rate: int = 0) -> None:
-        super().__init__(mono, rate)
+    def __init__(self, mono: bool = False, rate: int = 0, portable: bool = False, opus: str = "libopus") -> None:
+        super().__init__(mono, rate, portable, opus)
 
 
 class DecodeVideo(Operation):
@@ -935,6 +943,20 @@ class Mel(Operation):
         rate: int = 0,
     ) -> None:
         super().__init__(preset, bins, n_fft, win, hop, low, high, power, pad, rate)
+
+
+class MixSample(Operation):
+    """Another sample's recording under this one at a signal-to-noise ratio: its partner's, as mixup has it.
+
+    snr  decibels of the recording over the noise; [least, most]: drawn between them
+    p    the chance that noise is added
+    """
+
+    name: ClassVar[str] = "mix_sample"
+    parameters: ClassVar[tuple[tuple[str, str, Any], ...]] = (("snr", "floats", ...), ("p", "float", 1))
+
+    def __init__(self, snr: Floats, p: float = 1) -> None:
+        super().__init__(snr, p)
 
 
 class MixUp(Operation):

@@ -18,12 +18,20 @@ IMAGE_TYPES = range(10, 14)
 INT, FLOAT, BYTES, NDARRAY, JSON, INLINE, TEXT, PRIVATE = 1, 2, 3, 4, 5, 6, 40, 0x8000
 AUDIO, COMPRESSED_AUDIO = 20, 21
 SPECTROGRAM, CODEC_TOKENS = 22, 23
-TOKENS, PACKED, STREAM = 41, 42, 44
+TOKENS, PACKED, HIERARCHICAL, STREAM = 41, 42, 43, 44
 VIDEO_FRAMES, VIDEO_COMPRESSED, OPTICAL_FLOW = 30, 31, 32
 MULTIMODAL = 50
 TOKEN_RECORDS = {
     TOKENS: [("ptr", "<u8"), ("size", "<u4"), ("num_tokens", "<u4")],
     PACKED: [("ptr", "<u8"), ("size", "<u8"), ("num_tokens", "<u4"), ("num_documents", "<u4")],
+    HIERARCHICAL: [
+        ("ptr", "<u8"),
+        ("size", "<u8"),
+        ("num_tokens", "<u4"),
+        ("num_paragraphs", "<u4"),
+        ("num_sentences", "<u4"),
+        ("zero", "<u4"),
+    ],
     STREAM: [("ptr", "<u8"), ("size", "<u8"), ("num_tokens", "<u8"), ("num_documents", "<u8")],
 }
 MULTIMODAL_RECORD = [

@@ -1,20 +1,57 @@
-"""From a loader's pipelines= to the library's text: the names on the left sides of statements, the steps on their right
-sides, and what the text cannot say (Python callables, fields that Python decodes). loader_outputs.py asks.
+"""From a loader's pipelines= to the library's text, and what the text cannot say (Python callables, fields that Python
+decodes). The library parses every text; this file reads the statements that it found. loader_outputs.py asks.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
-from .errors import ArgumentError, Error, WrongTypeError
-from .pipeline import Key, Operation, OwnOperation, Pipeline, Pipelines, canonical
+from . import _mldf
+from .errors import ArgumentError, Error, SyntaxMistakeError, WrongTypeError
+from .pipeline import Key, Operation, OwnOperation, Pipeline, Pipelines
 from .schema import MULTIMODAL, Schema
 from .suggest import nearest
 
-__all__ = ["LOADERS_OWN", "Compiled", "compile_pipelines", "quoted"]
+__all__ = ["LOADERS_OWN", "Compiled", "compile_pipelines", "itself", "parse", "quoted"]
+
+
+class Binding(TypedDict):
+    """An output of a statement, and what it is made of."""
+
+    name: str
+    inputs: list[str]
+    list: bool
+    role: str | None
+
+
+class ParsedStep(TypedDict):
+    """A step of a statement, with all its parameters."""
+
+    name: str
+    arguments: Any
+    text: str
+
+
+class Statement(TypedDict):
+    """A statement, as mldf_pipeline_json gives it."""
+
+    outputs: list[Binding]
+    steps: list[ParsedStep]
+
+
+def parse(text: str) -> list[Statement]:
+    """The statements of a pipeline's text.
+
+    >>> found = parse("small = image: resize(8) | hflip; x: drop")
+    >>> [output["name"] for s in found for output in s["outputs"]], [step["name"] for step in found[0]["steps"]]
+    (['small', 'x'], ['resize', 'hflip'])
+    """
+    found: list[Statement] = json.loads(_mldf.parse_pipeline(text))
+    return found
 
 
 @dataclass
@@ -34,23 +71,26 @@ class Compiled:
     """Fields that are no outputs."""
     own: dict[str, OwnOperation] = field(default_factory=dict)
     """The user's own operations by name."""
-    decoded: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Outputs that are decoded in Python: their field, and the step fill for its nulls or ""."""
+    decoded: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)
+    """Outputs that are decoded in Python: their field, and the arguments of the step fill for its nulls or {}."""
+    strings: set[str] = field(default_factory=set)
+    """Outputs that are lists of str: their last step is strings."""
 
-    def strings(self) -> set[str]:
-        """Outputs that are lists of str: their last step is strings."""
-        text = "\n".join(self.statements)
-        lines = (text if self.own else canonical(text)).splitlines()  # canonical knows no operations of the user's own
-        found = [line for line in lines if re.search(r"[:|] strings$", line)]
-        return {name for line in found for name in output_names(_left_side(line))}
+    def name(self, left: Left, steps: Sequence[ParsedStep]) -> None:
+        """Notes the names of a statement."""
+        self.named |= left.named
+        self.outputs.update(left.outputs)
+        if steps and steps[-1]["name"] == "strings":
+            self.strings.update(left.outputs)
 
-    def decode(self, left: str, output: str, source: str, fill: str = "") -> None:
-        """One more of them: `source`, a user-defined field, as its bytes end to end."""
-        known = fill.replace("valid=false", "valid=true")
-        self.statements.append(f"{left}: {known} | ragged" if fill else f"{left}: ragged")
-        self.named |= {output, source}
-        self.outputs.add(output)
-        self.decoded[output] = (source, fill)
+    def decode(self, left: Left, source: str, fill: dict[str, Any] | None = None) -> None:
+        """One more output of `source`, a user-defined field: its bytes end to end."""
+        from .ops import Fill
+
+        known = f"{Fill(fill['value'], valid=True).text} | " if fill else ""
+        self.statements.append(f"{left.text}: {known}ragged")
+        self.name(left, [])
+        self.decoded[left.outputs[0]] = (source, fill or {})
 
 
 def _flat(items: Sequence[Any]) -> Iterator[Any]:
@@ -62,17 +102,17 @@ def _flat(items: Sequence[Any]) -> Iterator[Any]:
             yield item
 
 
-def _checked(output: Key, i: int, text: str) -> str:
-    """A step, or several, as the user wrote them; mistakes are reported as this step's."""
+def _checked(output: Key, i: int, text: str) -> list[ParsedStep]:
+    """The steps of a text that the user wrote; mistakes are reported as this step's."""
     where = f"pipelines[{output!r}], step {i + 1}, {text!r}"
     try:
-        found = canonical(f"x: {text}\n")
+        found = parse(f"x: {text}\n")
     except Error as error:
         hint = _familiar(text)
         raise type(error)(f"{where}: {error.message if hint else error.inside}{hint}") from None
-    if len(found.splitlines()) != 1 or found.startswith("x\n"):
+    if len(found) != 1:
         raise ArgumentError(f"{where}: steps joined by | are needed, not statements; those make up a text of their own")
-    return text
+    return found[0]["steps"]
 
 
 def _familiar(text: str) -> str:
@@ -91,13 +131,15 @@ def _familiar(text: str) -> str:
 
 def _steps(
     output: Key, pipeline: Pipeline, own: dict[str, OwnOperation]
-) -> tuple[list[str], list[Callable[[Any], Any]]]:
+) -> tuple[list[str], list[ParsedStep], list[Callable[[Any], Any]]]:
+    """The texts of the steps, the steps in them, and the callables after them."""
     items: Sequence[Any] = (
         [pipeline] if isinstance(pipeline, (Operation, str)) or callable(pipeline) else pipeline or []
     )
     if not isinstance(items, Sequence):
         raise WrongTypeError(f"pipelines[{output!r}]: a list of steps is needed, not {type(items).__name__}")
     texts: list[str] = []
+    steps: list[ParsedStep] = []
     calls: list[Callable[[Any], Any]] = []
     for i, step in enumerate(_flat(items)):
         if isinstance(step, type) and issubclass(step, Operation):
@@ -110,87 +152,49 @@ def _steps(
                     f"pipelines[{output!r}], step {i + 1}: {step!r} stands behind a Python callable; callables see the "
                     "whole batch when all else is done, so they come last"
                 )
-            texts.append(step.text if isinstance(step, Operation) else _checked(output, i, step))
-            if isinstance(step, OwnOperation):
+            texts.append(step.text if isinstance(step, Operation) else step)
+            if isinstance(step, OwnOperation):  # which the loader alone knows
                 own[step.own_name] = step
+                steps.append({"name": step.own_name, "arguments": step.arguments, "text": step.text})
+            else:
+                steps += _checked(output, i, texts[-1])
         elif callable(step):
             calls.append(step)
         else:
             raise WrongTypeError(
                 f"pipelines[{output!r}], step {i + 1}: {step!r} is not an operation of mldf, text or a callable"
             )
-    return texts, calls
+    return texts, steps, calls
 
 
 LOADERS_OWN = ("index", "valid", "key")
 """Outputs of the loader itself; a field of such a name comes out under another."""
 
-_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*(\[[0-9]{1,9}\])?")
-_NAMES = re.compile(r"`((?:[^`\\]|\\.)*)`|([A-Za-z_][A-Za-z0-9_.]*(?:\[[0-9]{1,9}\])?)|([\[\],=])")
-
 
 def quoted(name: str) -> str:
-    """A field's name as the language has it: in backquotes where it is no plain word."""
-    return name if _BARE.fullmatch(name) else "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
+    """A field's name as the language has it, whatever characters it has.
 
-
-def _left_sides(text: str) -> list[str]:
-    """What stands in front of the colons of a pipeline's text.
-
-    >>> _left_sides("small = image: resize(8) | hflip; x: drop; y")
-    ['small = image', 'x', 'y']
+    >>> quoted("my `image`")
+    '`my \\\\`image\\\\``'
     """
-    return [_left_side(line) for line in canonical(text).splitlines()]
+    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
 
 
-def _left_side(line: str) -> str:
-    return re.split(r":(?=(?:[^`]*`[^`]*`)*[^`]*$)", line, maxsplit=1)[0]
+@dataclass
+class Left:
+    """What a key of pipelines= says: the left side of a statement."""
 
+    text: str
+    outputs: list[str]
+    inputs: list[str]
+    """What the outputs are made of; of an output that is a field, its own name."""
+    plain: bool
+    """It is nothing but the names of outputs."""
 
-def left_names(left: str) -> set[str]:
-    """All names in what stands in front of a colon, without roles.
-
-    >>> sorted(left_names("image, seg as mask, `odd name`"))
-    ['image', 'odd name', 'seg']
-    """
-    return {name for name, _ in _names(left)}
-
-
-def _names(left: str) -> Iterator[tuple[str, str]]:
-    """(name, what stands before it): "," where a binding begins, "=" or "[" of what it is made of. Not the roles."""
-    before, depth = ",", 0
-    for found in _NAMES.finditer(left):
-        if found[3]:
-            depth += {"[": 1, "]": -1}.get(found[3], 0)
-            before = found[3] if found[3] in ",=" and not depth else ""
-        elif before or depth:  # else it is "as", or the role behind it
-            yield found[2] or re.sub(r"\\(.)", r"\1", found[1]), "[" if depth else before
-            before = ""
-
-
-def output_names(key: str) -> list[str]:
-    """The outputs that the left side of a statement names.
-
-    >>> output_names("image"), output_names("small = image"), output_names("image, seg as mask")
-    (['image'], ['small'], ['image', 'seg'])
-    >>> output_names("`my image` = image, xy = [x, y] as points")
-    ['my image', 'xy']
-    """
-    return [name for name, before in _names(key) if before == ","]
-
-
-def _source(key: str, fields: Schema) -> str:
-    """The field that an output of one field is made of; "": something else is."""
-    if key in fields:
-        return key
-    right = [name for name in left_names(key.split("=", 1)[1]) if name in fields] if "=" in key else []
-    return right[0] if len(right) == 1 else ""
-
-
-def _only_fill(texts: list[str]) -> str | None:
-    """ "" when there is no step, the canonical text when fill is the only one; else None."""
-    found = canonical("x: " + "\n| ".join(texts)).strip() if texts else ""
-    return found.removeprefix("x: ") if not found or re.fullmatch(r"x: fill\([^|]*\)", found) else None
+    @property
+    def named(self) -> set[str]:
+        """All names in it."""
+        return {*self.outputs, *self.inputs}
 
 
 def compile_pipelines(pipelines: Pipelines | None, fields: Schema) -> Compiled:
@@ -199,10 +203,9 @@ def compile_pipelines(pipelines: Pipelines | None, fields: Schema) -> Compiled:
     if pipelines is None:
         return out
     if isinstance(pipelines, str):
+        for statement in parse(pipelines):
+            out.name(_bindings(pipelines, statement["outputs"]), statement["steps"])
         out.statements.append(pipelines)
-        for left in _left_sides(pipelines):
-            out.named |= left_names(left)
-            out.outputs.update(output_names(left))
         return out
     pairs = list(pipelines.items()) if isinstance(pipelines, Mapping) else pipelines
     if not isinstance(pairs, (list, tuple)) or not all(isinstance(p, (tuple, list)) and len(p) == 2 for p in pairs):
@@ -214,61 +217,83 @@ def compile_pipelines(pipelines: Pipelines | None, fields: Schema) -> Compiled:
     return out
 
 
-def _left(key: Any, fields: Schema) -> tuple[str, list[str], set[str]]:
-    """What stands in front of the colon, its outputs, and all names in it."""
+def _bindings(text: str, bindings: list[Binding]) -> Left:
+    inputs = [name for b in bindings for name in b["inputs"]]
+    plain = all(b["inputs"] == [b["name"]] and not b["list"] and b["role"] is None for b in bindings)
+    return Left(text, [b["name"] for b in bindings], inputs, plain)
+
+
+def itself(name: str) -> Left:
+    """The field or output of this name."""
+    return Left(quoted(name), [name], [name], True)
+
+
+def _left(key: Any, fields: Schema) -> Left:
     if isinstance(key, tuple) and key and all(isinstance(name, str) for name in key):
         parts = [_left(name, fields) for name in key]
-        return ", ".join(p[0] for p in parts), [n for p in parts for n in p[1]], set().union(*(p[2] for p in parts))
+        outputs, inputs = [n for part in parts for n in part.outputs], [n for part in parts for n in part.inputs]
+        return Left(", ".join(part.text for part in parts), outputs, inputs, False)
     if not isinstance(key, str):
         raise WrongTypeError(f"pipelines: {key!r}: names of outputs are text, or tuples of text")
+    if key in fields or key in LOADERS_OWN:
+        return itself(key)
     name, _, role = key.rpartition(" as ")
-    if key in fields:
-        return quoted(key), [key], {key}
-    if name in fields and role.strip().isidentifier():  # else another output stands behind the role
-        return f"{quoted(name)} as {role}", [name], {name}
-    names = output_names(key)
-    if not names or key.lstrip().startswith("="):
-        raise ArgumentError(f"pipelines: {key!r} names no output")
-    return key, names, left_names(key)
+    if name in fields and role.strip().isidentifier():  # else another output follows the role
+        return Left(f"{quoted(name)} as {role}", [name], [name], False)
+    try:
+        found = parse(f"{key}: drop")
+    except SyntaxMistakeError as error:
+        if not key[: error.offset].strip():
+            raise ArgumentError(f"pipelines: {key!r} names no output") from None
+        raise
+    if len(found) != 1 or not found[0]["steps"]:
+        raise ArgumentError(f"pipelines: {key!r}: the left side of one statement is needed, without a comment")
+    return _bindings(key, found[0]["outputs"])
 
 
 def _add(out: Compiled, key: Any, pipeline: Pipeline, fields: Schema) -> None:
     """One more entry of a dict of pipelines."""
-    left, names, mentioned = _left(key, fields)
-    texts, callables = _steps(key, pipeline, out.own) if pipeline is not None else ([], [])
-    written = [name if name in fields else quoted(name) for name in names]
-    parts = list(key) if isinstance(key, tuple) else written if mentioned == set(names) else []
-    if not texts and (isinstance(key, tuple) or len(parts) > 1):  # nothing that they share
-        for part in parts:
+    left = _left(key, fields)
+    texts, steps, callables = _steps(key, pipeline, out.own) if pipeline is not None else ([], [], [])
+    if not texts and isinstance(key, tuple):  # nothing that they share
+        for part in key:
             _add(out, part, pipeline, fields)
         return
-    if pipeline is None:
-        odd = key in fields and (fields[key].is_struct or not fields[key].known or fields[key].type_id == MULTIMODAL)
-        if not odd and key not in LOADERS_OWN:  # else it is no input of drop
-            out.statements.append(f"{left}: drop")
-        out.named |= {*names, key}
-        out.outputs |= {*names, key}
-        out.dropped |= {*names, key}
-        return
-    source = "" if isinstance(key, tuple) or len(names) > 1 else _source(key, fields)
-    fill = _only_fill(texts) if source and fields[source].custom is not None else None
-    if names[0] in out.decoded and not texts:
-        pass  # more callables alone
-    elif fill is not None:  # its decode says what the bytes mean; other steps see the bytes
-        out.decode(left, names[0], source, fill)
-    elif texts:
-        steps = "\n| ".join(texts)  # a comment ends with its line
-        out.statements.append(f"{left}: {steps}")
-        out.named |= mentioned
-        out.outputs.update(names)
-    elif key == names[0]:
-        out.plain.append(key)
-    else:  # one more view, as it is stored
-        out.statements.append(left)
-        out.named |= mentioned
-        out.outputs.update(names)
-    for name in names:
+    alone = not texts and len(left.outputs) > 1 and left.named == set(left.outputs)
+    for each in [itself(name) for name in left.outputs] if alone else [left]:
+        if pipeline is None:
+            _drop(out, each, fields)
+        else:
+            _make(out, each, texts, steps, fields)
+    for name in left.outputs:
         if texts and name in out.calls:
             raise ArgumentError(f"pipelines[{key!r}]: {name!r} has Python callables before; they come last")
         if callables:
             out.calls.setdefault(name, []).extend(callables)
+
+
+def _drop(out: Compiled, left: Left, fields: Schema) -> None:
+    name = left.outputs[0]
+    odd = name in fields and (fields[name].is_struct or not fields[name].known or fields[name].type_id == MULTIMODAL)
+    if not left.plain or (not odd and name not in LOADERS_OWN):  # else it is not an input of drop
+        out.statements.append(f"{left.text}: drop")
+    out.named.update(left.outputs)
+    out.outputs.update(left.outputs)
+    out.dropped.update(left.outputs)
+
+
+def _make(out: Compiled, left: Left, texts: list[str], steps: list[ParsedStep], fields: Schema) -> None:
+    """The statement of an output, or of several that share their draws."""
+    sources = [name for name in left.inputs if name in fields] if len(left.outputs) == 1 else []
+    custom = len(sources) == 1 and fields[sources[0]].custom is not None
+    only_fill = len(steps) == 1 and steps[0]["name"] == "fill"
+    if left.outputs[0] in out.decoded and not texts:
+        pass  # more callables alone
+    elif custom and (not texts or only_fill):  # its decode says what the bytes mean; other steps see the bytes
+        out.decode(left, sources[0], steps[0]["arguments"] if only_fill else None)
+    elif texts or not left.plain:  # no steps: one more view, as it is stored
+        joined = "\n| ".join(texts)  # a comment ends with its line
+        out.statements.append(f"{left.text}: {joined}" if texts else left.text)
+        out.name(left, steps)
+    else:
+        out.plain.append(left.outputs[0])

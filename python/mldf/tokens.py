@@ -10,6 +10,10 @@ array([  464,  3290,   318, 50256], dtype=uint16)
 ...     w.append({"stream": {"tokens": [1, 2, 3], "ends": [2, 3]}, "packed": {"tokens": [4, 5, 0], "ends": [2]}})
 >>> mldf.open(path).documents(0, "stream").tolist()
 [[0, 2], [2, 3]]
+>>> with mldf.Writer(path, {"doc": mldf.HierarchicalTokens(9)}, overwrite=True) as w:
+...     w.append({"doc": [[[1, 2], [3]], [[4, 5, 6]]]})  # two paragraphs, of two sentences and of one
+>>> mldf.open(path)[0].doc, mldf.open(path).documents(0, "doc", level="sentences").tolist()
+(array([1, 2, 3, 4, 5, 6], dtype=uint8), [[0, 2], [2, 3], [3, 6]])
 
 Every type takes
 
@@ -33,7 +37,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .errors import RangeError, SchemaError
+from .errors import RangeError, SchemaError, WrongTypeError
 from .fields import Field, dtype_text
 from .foreign import Array, from_tensor, is_gone, is_tensor, missing, unmasked, wrong
 from .limits import text, whole_or_none
@@ -41,9 +45,10 @@ from .schema import FieldInfo
 from .suggest import choice
 from .tokenizing import describe_tokenizer, is_tokenizer
 
-__all__ = ["PackedTokens", "TokenStream", "Tokens"]
+__all__ = ["HierarchicalTokens", "PackedTokens", "TokenStream", "Tokens"]
 
-PACKED, STREAM = 42, 44
+PACKED, HIERARCHICAL, STREAM = 42, 43, 44
+LEVELS = ("document", "paragraphs", "sentences")
 FORMATS = ("nanogpt", "olmo", "datatrove", "megatron", "llmc")
 HEAD = 24  # the bytes form of mldf_tokens_value: count, documents, dtype, 0
 DTYPES = {"i1": 2, "u1": 3, "i2": 4, "u2": 5, "i4": 6, "u4": 7, "i8": 8, "u8": 9}  # enum mldf_dtype
@@ -124,6 +129,22 @@ class PackedTokens(Tokens):
     """As a schema file has it."""
 
 
+@dataclass(frozen=True)
+class HierarchicalTokens(Tokens):
+    """A document of paragraphs, which are made of sentences; either level is read alone.
+
+    A Writer takes a list of paragraphs, each a list of sentences, each a list or array of ids; or {"tokens": array,
+    "paragraphs": ends, "sentences": ends}, positions in the tokens: both lists ascend and end with the number of tokens,
+    and a paragraph ends where a sentence does; or an array (one sentence). Nothing is empty but the whole document.
+    Reading gives the ids; ``Dataset.documents`` with level= the paragraphs or sentences; a Loader ``FIELD.paragraphs``
+    and ``FIELD.sentences``, and ``view="segments(FIELD, by=sentences)"`` one item for each. Arguments as of
+    :class:`Tokens`.
+    """
+
+    type_name: ClassVar[str] = "text_hierarchical"
+    """As a schema file has it."""
+
+
 def token_file_options(
     format: str | None, dtype: str | None, eos: int | None, eos_at: str | None, vocabulary: int | None
 ) -> dict[str, Any]:
@@ -189,14 +210,59 @@ def _with_table(field: FieldInfo, value: Mapping[str, Any]) -> bytes:
     return b"".join((head, data, bytes(-len(data) % 8), table.tobytes()))
 
 
+def _ends(field: FieldInfo, name: str, value: Any) -> Array:
+    ends: Array = np.asarray(value)
+    if ends.size == 0:
+        ends = ends.astype(np.int64)
+    if ends.dtype.kind not in "iu" or ends.ndim != 1:
+        raise wrong(field, ends, f"ends of {name}: integers in one dimension")
+    if ends.size and not 0 <= int(ends.min()) <= int(ends.max()) < 2**32:
+        raise RangeError(f"field {field.name!r}: {name} end outside 0 to 2^32 - 1", field=field.name)
+    return ends.astype("<u4")
+
+
+def _with_levels(field: FieldInfo, value: Mapping[str, Any]) -> bytes:
+    if unknown := set(value) - {"tokens", "paragraphs", "sentences"}:
+        raise wrong(field, value, '{"tokens", "paragraphs", "sentences"}', f" with {sorted(unknown)}")
+    ids = _ids(field, value["tokens"])
+    paragraphs, sentences = (_ends(field, name, value[name]) for name in LEVELS[1:])
+    head = struct.pack("<QIIII", len(ids), len(paragraphs), len(sentences), DTYPES[ids.dtype.str[1:]], 0)
+    data = ids.tobytes()
+    return b"".join((head, data, bytes(-len(data) % 8), paragraphs.tobytes(), sentences.tobytes()))
+
+
+def _is_nested(value: Any) -> bool:
+    """A list of lists of sentences, which are lists or arrays of ids."""
+    return isinstance(value, (list, tuple)) and any(isinstance(paragraph, (list, tuple)) for paragraph in value)
+
+
+def _from_nested(field: FieldInfo, value: Any) -> bytes:
+    what = "paragraphs: a list of lists of sentences, each a list of ids"
+    if not all(isinstance(paragraph, (list, tuple)) for paragraph in value):
+        raise wrong(field, value, what)
+    if any(isinstance(sentence, (str, bytes, int)) for paragraph in value for sentence in paragraph):
+        raise wrong(field, value, what)
+    sentences = [_ids(field, sentence) for paragraph in value for sentence in paragraph]
+    lengths = np.cumsum([0, *map(len, sentences)])
+    ends = lengths[np.cumsum([len(paragraph) for paragraph in value], dtype=np.int64)]
+    ids = np.concatenate(sentences) if sentences else np.zeros(0, np.uint8)
+    if ids.dtype.kind == "f":  # uint64 beside a signed dtype
+        ids = np.concatenate([sentence.astype("<i8") for sentence in sentences])
+    return _with_levels(field, {"tokens": ids, "paragraphs": ends, "sentences": lengths[1:]})
+
+
 def tokens_converter(field: FieldInfo) -> Callable[[Any], Any]:
-    tables = field.type_id in (PACKED, STREAM)
+    tables, levels = field.type_id in (PACKED, STREAM), field.type_id == HIERARCHICAL
 
     def convert(value: Any) -> Any:
         if value is None:
             return missing(field)
         if tables and isinstance(value, Mapping) and {"tokens", "ends"} <= set(value):
             return _with_table(field, value)
+        if levels and isinstance(value, Mapping) and {"tokens", "paragraphs", "sentences"} <= set(value):
+            return _with_levels(field, value)
+        if levels and _is_nested(value):
+            return _from_nested(field, value)
         if isinstance(value, np.ma.MaskedArray):
             value = unmasked(field, value)
             if value is None:
@@ -208,12 +274,27 @@ def tokens_converter(field: FieldInfo) -> Callable[[Any], Any]:
     return convert
 
 
-def documents(field: FieldInfo, ids: Array, raw: Array) -> Array:
-    """Begin and end of each document in a value, from its ids and its stored bytes."""
-    if field.type_id not in (PACKED, STREAM):
+def _level_ends(table: bytes, tokens: int, level: int) -> Array:
+    """Of the paragraphs and sentences: the first list ends where the first entry is the number of tokens."""
+    both = np.frombuffer(table, "<u4").astype("<u8")
+    first = int(np.flatnonzero(both == tokens)[0]) + 1 if len(both) else 0
+    return both[:first] if level == 1 else both[first:]
+
+
+def documents(field: FieldInfo, ids: Array, raw: Array, level: str = "document") -> Array:
+    """Begin and end of each document, or entry of a level, in a value, from its ids and its stored bytes."""
+    chosen = choice("level", level, LEVELS)
+    if chosen and field.type_id != HIERARCHICAL:
+        raise WrongTypeError(f"level={level!r}: field {field.name!r} is of type {field.type}", field=field.name)
+    if field.type_id not in (PACKED, STREAM) and not chosen:
         return np.array([[0, len(ids)]], np.uint64)
     table = raw[-(-ids.nbytes // 8) * 8 :].tobytes()
-    ends = np.frombuffer(table, "<u8") if field.type_id == STREAM else np.frombuffer(table, PIECE)["end"].astype("<u8")
+    if chosen:
+        ends = _level_ends(table, len(ids), chosen)
+    elif field.type_id == STREAM:
+        ends = np.frombuffer(table, "<u8")
+    else:
+        ends = np.frombuffer(table, PIECE)["end"].astype("<u8")
     out = np.zeros((len(ends), 2), np.uint64)
     out[1:, 0] = ends[:-1]
     out[:, 1] = ends

@@ -148,7 +148,7 @@ def peek(paths: Iterable[str], key: Key = None, passphrase: Passphrase = None) -
 # ---- of what is read ----
 
 _FORMATS = ("auto", "csv", "tsv", "jsonl", "tar", "folder", "text")
-_LAYOUTS = ("auto", "flat", "classes")
+_LAYOUTS = ("auto", "flat", "classes", "frames")
 
 
 def table_format(format: str | None) -> int:
@@ -262,18 +262,24 @@ def ranges(samples: Any, count: int) -> list[tuple[int, int]] | None:
 def tokenize_options(
     field: str | None,
     tokenizer: str | None,
-    eos: bool,
-    bos: bool,
+    eos: bool | int,
+    bos: bool | int,
     utf8: str,
     timeout: int | None,
     processes: int | None,
 ) -> dict[str, Any]:
     """What makes tokens of text while packing."""
+    ids = {
+        name: whole_or_none(name, None if isinstance(given, bool) else given, 0, 2**31 - 1)
+        for name, given in (("eos", eos), ("bos", bos))
+    }
     return {
         "text": text("text", field),
         "tokenizer": text("tokenizer", tokenizer),
-        "eos": flag("eos", eos),
-        "bos": flag("bos", bos),
+        "eos": eos is not False,
+        "bos": bos is not False,
+        "eos_id": ids["eos"],
+        "bos_id": ids["bos"],
         "replace_utf8": choice("utf8", utf8, ("refuse", "replace")) == 1,
         "tokenizer_timeout": whole_or_none("tokenizer_timeout", timeout, 1, 1000000),
         "tokenizer_processes": whole_or_none("tokenizer_processes", processes, 1, 256),

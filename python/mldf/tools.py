@@ -40,7 +40,7 @@ source        a path, or a dataset of one whole file
 path          the file that is changed
 out           the new file
 format        of a table: "csv", "tsv", "jsonl"; also "tar" or "folder"; None: by the file's name and bytes
-layout        of a folder: "flat" or "classes"; None: by what is there
+layout        of a folder: "flat", "classes" or "frames"; None: by what is there
 delimiter     of CSV: one character; None: by the first two lines
 key_column    the column of a table that has the samples' keys
 files         columns of a table that hold names of files
@@ -84,6 +84,7 @@ from .paths import encode as path_bytes
 from .progress import ProgressArgument, Reporting
 from .results import Leftover, Part, Result, Skip
 from .secret import Key, Passphrase, secret
+from .suggest import choice
 from .tokens import token_file_options
 from .tool_options import (
     OutputOptions,
@@ -100,6 +101,7 @@ from .tool_options import (
     tokenize_options,
     whole_files,
 )
+from .video import frame_rate
 
 __all__ = ["add_field", "append", "clean", "convert", "extract", "merge", "pack", "repack", "repair", "select", "split"]
 
@@ -139,6 +141,7 @@ def pack(
     cut: bool = False,
     rate: int | None = None,
     mono: bool = False,
+    fps: Any = None,
     on_error: str = "raise",
     check: bool = False,
     compress: Any = None,
@@ -147,8 +150,8 @@ def pack(
     max_unpacked: int | None = None,
     text: str | None = None,
     tokenizer: str | None = None,
-    eos: bool = False,
-    bos: bool = False,
+    eos: bool | int = False,
+    bos: bool | int = False,
     utf8: str = "refuse",
     tokenizer_timeout: int | None = None,
     tokenizer_processes: int | None = None,
@@ -159,7 +162,8 @@ def pack(
     tar archives into a new file.
 
     fields      the schema; None: from the data
-    layout      of a folder: "flat", "classes" (sub-folders are classes), None: by what is there
+    layout      of a folder: "flat", "classes" (sub-folders are classes), "frames" (each folder of images is a video,
+                in a field of type video_frames), None: by what is there
     key_column, files, root, allow_outside    of tables: which column has the keys, and which name files
     delimiter   of CSV: one character; None: tab, comma, semicolon or vertical bar, by the first two lines
     image       how images are stored: ``{"encode": "jpeg", "max_resolution": 512}``, or an :class:`mldf.Image`
@@ -168,6 +172,7 @@ def pack(
     cut         of speech corpora whose utterances are parts of recordings: a sample for each utterance, cut out;
                 otherwise a sample is a recording with segments
     rate, mono  recordings are resampled, and mixed to one channel; they are stored as PCM
+    fps         layout "frames": frames a second, a number or a fraction; None: 1
     on_error    "raise", or "skip": leave out what does not fit, and list it in the result
     check       decode every image while packing
     compress    ``["text"]`` or ``{"text": 9}``
@@ -175,8 +180,8 @@ def pack(
     max_decoded_bytes   as for :func:`mldf.open`: of one member of a compressed archive, None: 4 GiB
     max_unpacked   refuse a compressed tar that unpacks to more bytes than these; None: 2**40
     text        make tokens of this column or extension, "FIELD" or "FIELD=NAME"; of a folder every file is a document
-    tokenizer   with text: "bytes", "sentencepiece:FILE" or "exec:COMMAND"; objects: :class:`mldf.Tokens` and a Writer
-    eos, bos    end every document with the tokenizer's eos, begin it with its bos
+    tokenizer   with text: "bytes", "sp:MODEL" or "exec:COMMAND"; objects: :class:`mldf.Tokens` and a Writer
+    eos, bos    end every document with the tokenizer's eos, begin it with its bos; a number: with this id
     utf8        "refuse" text that is not UTF-8, or "replace" the broken bytes with U+FFFD
     tokenizer_timeout, tokenizer_processes   seconds for one answer of its program (None: 300), programs side by side
     output      overwrite, threads, checksums, dictionary, page_size, card, encrypt_key, encrypt_passphrase, encrypt_all
@@ -192,6 +197,7 @@ def pack(
         "cut": flag("cut", cut),
         "audio_rate": whole_or_none("rate", rate, 1, 2**31 - 1),
         "audio_mono": flag("mono", mono),
+        **dict(zip(("fps_num", "fps_den"), (0, 0) if fps is None else frame_rate(fps))),
         **pack_options(
             format, fields, key_column, compress, on_error, layout, image, files, root, allow_outside, delimiter, audio
         ),
@@ -214,8 +220,8 @@ def append(
     number_keys: bool = False,
     text: str | None = None,
     tokenizer: str | None = None,
-    eos: bool = False,
-    bos: bool = False,
+    eos: bool | int = False,
+    bos: bool | int = False,
     utf8: str = "refuse",
     tokenizer_timeout: int | None = None,
     tokenizer_processes: int | None = None,
@@ -444,6 +450,8 @@ def extract(
     folder: Path,
     *,
     fields: Sequence[str] | None = None,
+    videos: str = "file",
+    frames: slice | None = None,
     overwrite: bool = False,
     key: Key = None,
     passphrase: Passphrase = None,
@@ -451,9 +459,20 @@ def extract(
 ) -> Result:
     """Each sample's payloads as files in a folder, with a manifest.jsonl. folder: its name; it appears whole or not at
     all.
+
+    videos  of packets: "file", a video file of the same packets; "frames", a folder of PNG images; "sound", WAV
+    frames  of each video these: slice(0, 300, 30); as files a clip without sound, whose packets are copied
     """
     began = time.monotonic()
-    options = {"overwrite": flag("overwrite", overwrite), "fields": name_list("fields", fields)}
+    first, end, step = (frames.start or 0, frames.stop or 0, frames.step or 0) if frames is not None else (0, 0, 0)
+    options = {
+        "overwrite": flag("overwrite", overwrite),
+        "fields": name_list("fields", fields),
+        "video": choice("videos", videos, ("file", "frames", "sound")),
+        "first": whole("frames", first, 0, 2**32),
+        "end": whole("frames", end, 0, 2**32),
+        "step": whole("frames", step, 0, 2**32),
+    }
     with opened(source, key, passphrase) as reader, Reporting("extract", progress) as hook:
         return _result(began, _mldf.extract(reader, encode(folder), options, registered_types(), hook))
 

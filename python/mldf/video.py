@@ -34,10 +34,11 @@ from .arrays import to_dtype
 from .errors import ArgumentError, RangeError
 from .fields import Field, dtype_text
 from .foreign import from_tensor, is_gone, is_tensor, missing, read_file, unmasked, wrong
-from .schema import FieldInfo
+from .schema import VIDEO_COMPRESSED, FieldInfo
 
 __all__ = ["Frames", "OpticalFlow", "Video", "VideoFrames"]
 
+PACKED = 80  # bytes in front of the payload of a video that is packed already
 IMAGES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff")
 
 
@@ -71,7 +72,7 @@ class VideoFrames(Field):
         names = ("mode", "channels", "bits", "pts", "encode", "quality")
         out = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if self.fps is not None:
-            out["fps"] = list(_rate(self.fps))
+            out["fps"] = list(frame_rate(self.fps))
         return out
 
 
@@ -82,7 +83,8 @@ class CompressedVideo(Field):
     audio  False: sound is left out
 
     A Writer takes the path or the bytes of a video file (MP4, MKV, WebM, MOV, AVI, MPEG-TS ...), and decodes it once
-    to find its frames; nothing is encoded again. Reading gives a :class:`Video`. docs/guides/video.md has more.
+    to find its frames; nothing is encoded again. A :class:`Video` of packets is taken as it is. Reading gives
+    a :class:`Video`. docs/guides/video.md has more.
 
     >>> CompressedVideo(audio=False).arguments()
     {'audio': False}
@@ -117,7 +119,7 @@ class OpticalFlow(Field):
         return {"dtype": dtype_text(self.dtype)}
 
 
-def _rate(fps: Any) -> tuple[int, int]:
+def frame_rate(fps: Any) -> tuple[int, int]:
     """Frames a second as a fraction of 32-bit numbers; 29.97 and the like are the 30000/1001 that they stand for."""
     try:
         value = fractions.Fraction(fps) if not isinstance(fps, (tuple, list)) else fractions.Fraction(fps[0], fps[1])
@@ -159,12 +161,51 @@ class Video(Sequence[Any]):
     """
 
     def __init__(self, field: FieldInfo, payload: npt.NDArray[np.uint8], record: bytes) -> None:
-        self._value = (field.type_id, json.dumps(field.arguments), record, payload)
+        self._load((field.type_id, json.dumps(field.arguments), record, payload))
+
+    def _load(self, value: tuple[int, str, bytes, Any]) -> None:
+        self._value = value
         info = _mldf.video_info(self._value)
         self._count, self.height, self.width, self.channels, self.bits = info[:5]
         self.tick = fractions.Fraction(info[5], info[6])
         """How long a tick lasts, in seconds."""
         self._timed = info[7]
+
+    @classmethod
+    def _packed(cls, arguments: str, made: tuple[bytes, bytes]) -> Video:
+        video = cls.__new__(cls)
+        video._load((VIDEO_COMPRESSED, arguments, made[0], memoryview(made[1])[PACKED:]))
+        return video
+
+    @classmethod
+    def pack(cls, file: str | os.PathLike[str] | bytes, *, audio: bool = True) -> Video:
+        """A video file (MP4, MKV ...) as it would be stored in a field :class:`mldf.CompressedVideo`, in memory.
+
+        It is decoded once, to find its frames; a Writer takes the result as it is.
+
+        file   its path or its bytes
+        audio  False: without its sound
+        """
+        if not isinstance(file, bytes):
+            with open(file, "rb") as f:
+                file = f.read()
+        arguments = "{}" if audio else '{"audio":false}'
+        return cls._packed(arguments, _mldf.video_pack(arguments, file))
+
+    def cut(self, first: int, end: int) -> Video:
+        """Frames [first, end) as a video, without sound; nothing is decoded.
+
+        Its packets begin with the key frame that the first frame needs. Videos in fields :class:`mldf.CompressedVideo`
+        can be cut.
+
+        first  the first frame
+        end    the frame after the last
+        """
+        if self._value[0] != VIDEO_COMPRESSED:
+            raise ArgumentError("cut: the video is stored frame by frame, and not as packets")
+        if not 0 <= first < end <= len(self):
+            raise RangeError(f"cut: frames {first} to {end} of a video that has {len(self)}")
+        return self._packed(self._value[1], _mldf.video_cut(self._value, first, end - first))
 
     def __len__(self) -> int:
         return int(self._count)
@@ -196,7 +237,10 @@ class Video(Sequence[Any]):
 
     @property
     def seconds(self) -> float:
-        """From the first frame to the end of the last, which lasts as long as the one before it."""
+        """From the first frame to the end of the last, which lasts as long as the one before it where the file does not
+        say it."""
+        if self._value[0] == VIDEO_COMPRESSED:
+            return float(struct.unpack_from("<Q", self._value[2], 40)[0] / 1e6)
         ticks = self.ticks
         if len(ticks) == 0:
             return 0.0
@@ -282,7 +326,7 @@ def _frame(field: FieldInfo, value: Any) -> bytes:
 def _list(field: FieldInfo, frames: Frames) -> bytes:
     """What mldf_video_list makes."""
     files = [_frame(field, value) for value in frames.frames]
-    num, den = _rate(frames.fps)
+    num, den = frame_rate(frames.fps)
     out = [b"mldfvfr1" + struct.pack("<IIII", len(files), frames.pts is not None, num, den)]
     out.append(np.cumsum([len(data) for data in files], dtype=np.uint64).tobytes())
     if frames.pts is not None:
@@ -294,16 +338,18 @@ def _list(field: FieldInfo, frames: Frames) -> bytes:
 
 
 def video_file_converter(field: FieldInfo) -> Callable[[Any], Any]:
-    """Of a field that holds packets: files."""
+    """Of a field that holds packets: files, and videos that are packed already."""
 
     def convert(value: Any) -> Any:
         if value is None or is_gone(value):
             return missing(field)
+        if isinstance(value, Video) and value._value[0] == VIDEO_COMPRESSED:
+            return b"mldfvpk1" + value._value[2] + bytes(value._value[3])
         if isinstance(value, (str, os.PathLike)):
             return read_file(field, value)
         if isinstance(value, (bytes, bytearray, memoryview)):
             return bytes(value)
-        raise wrong(field, value, "a video (the path or the bytes of a file)")
+        raise wrong(field, value, "a video (the path or the bytes of a file, or a Video that holds packets)")
 
     return convert
 

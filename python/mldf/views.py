@@ -27,9 +27,10 @@ import numpy.typing as npt
 from . import _mldf
 from .audio import Recording
 from .errors import ArgumentError, NoSampleError, WrongTypeError
+from .multimodal import multimodal_decoder
 from .packed import chooses_rows
 from .sample import Sample, sample_type
-from .schema import Schema
+from .schema import MULTIMODAL, Schema
 from .video import Video
 
 if TYPE_CHECKING:
@@ -155,10 +156,14 @@ class ItemView(Sequence[Sample]):
         """The fields of a packed sequence, or one of them."""
         names = [name] if name is not None else [n for n in self.schema if len(self.schema[n].shape or ()) < 2]
         numbers = {n: i for i, n in enumerate(self.schema)}
-        values = []
+        values: list[Any] = []
         for n in names:
             field = self.schema[n]  # raises, and names the nearest
-            data = np.frombuffer(self._core.get(item, 0, numbers[n]), field.dtype)
+            stored, record = self._core.get(item, 0, numbers[n])
+            if field.type_id == MULTIMODAL:
+                values.append(multimodal_decoder(field, self.dataset._view.decode)(stored, record))
+                continue
+            data = np.frombuffer(stored, field.dtype)
             values.append(data.reshape(field.dims) if field.shape else data[0])
         if name is not None:
             return values[0]
@@ -190,7 +195,7 @@ class ItemView(Sequence[Sample]):
     def _stack(self, index: Any, name: str) -> Any:
         """Of steps: a field's values in the rows of its window; None where one of them is null."""
         field = self.schema[name]
-        data = self._core.get(self._number(index), 0, list(self.schema).index(name))
+        data, _ = self._core.get(self._number(index), 0, list(self.schema).index(name))
         return np.frombuffer(data, field.dtype).reshape((-1, *(field.shape or ()))) if data else None
 
     def _entry(self, index: Any, row: int, name: str, value: Any) -> Any:

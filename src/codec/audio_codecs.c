@@ -1,5 +1,6 @@
 /* The table of codecs: which containers this build takes apart, and which decoders it has. See audio_stream.h. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "codec/audio_stream.h"
@@ -54,7 +55,12 @@ static const struct {
     {MLDF_AUDIO_EAC3, &mldfi_decoder_av, "FFmpeg", "libavcodec-dev"},
 };
 
-mldf_status mldfi_audio_decoder(mldf_audio_codec codec, const struct audio_decoder **out, mldf_error *err) {
+mldf_status mldfi_audio_decoder(mldf_audio_codec codec, const struct audio_choice *choice,
+                                const struct audio_decoder **out, mldf_error *err) {
+    if (codec == MLDF_AUDIO_OPUS && choice && choice->ffmpeg_opus) {
+        *out = &mldfi_decoder_av;
+        return MLDF_OK;
+    }
     for (size_t i = 0; i < sizeof decoders / sizeof decoders[0]; i++) {
         if (decoders[i].codec != codec)
             continue;
@@ -72,8 +78,20 @@ mldf_status mldfi_audio_decoder(mldf_audio_codec codec, const struct audio_decod
 bool mldfi_audio_decodes(mldf_audio_codec codec) {
     const struct audio_decoder *decoder;
     const struct av_decode_module *module;
-    return mldfi_audio_decoder(codec, &decoder, NULL) == MLDF_OK &&
+    return mldfi_audio_decoder(codec, NULL, &decoder, NULL) == MLDF_OK &&
            (decoder != &mldfi_decoder_av || mldfi_av_decode_module(&module, NULL) == MLDF_OK);
+}
+
+bool mldfi_audio_decoder_name(mldf_audio_codec codec, const struct audio_choice *choice, char *out, size_t room) {
+    const struct audio_decoder *decoder;
+    const char *version = NULL;
+    if (codec == MLDF_AUDIO_ALAC) /* without loss, whoever decodes it */
+        return false;
+    if (mldfi_audio_decoder(codec, choice, &decoder, NULL) == MLDF_OK && decoder->version)
+        version = decoder->version();
+    if (version)
+        (void)snprintf(out, room, "%s%s", version, choice && choice->portable ? ", portable" : "");
+    return version != NULL;
 }
 
 void mldfi_audio_parts_free(struct audio_parts *parts) {

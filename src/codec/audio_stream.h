@@ -55,11 +55,18 @@ struct audio_container {
 /* NULL: none that this build knows. */
 const struct audio_container *mldfi_audio_container(const void *data, size_t bytes);
 
+/* What is chosen of decoders. {0}: the usual ones. */
+struct audio_choice {
+    bool portable; /* code that gives the same bits on every CPU of an architecture, where the library has it */
+    bool ffmpeg_opus;
+};
+
 /* What a decoder is opened with. */
 struct audio_setup {
     mldf_audio_info info;
     const uint8_t *extra;
     size_t extra_bytes;
+    struct audio_choice choice;
 };
 
 /* Numbers of a decoded packet: channel c of sample i is data[c * channel_step + i * sample_step]. Until the next call. */
@@ -81,9 +88,14 @@ struct audio_decoder {
                          mldf_error *err);
     /* Does a decoder that was opened with one `extra` decode packets of the other alike? NULL: where they are equal. */
     bool (*same)(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_t b_bytes);
+    /* Version of the library, with its name. NULL, or returns NULL: every version gives the same numbers, or there is no library. */
+    const char *(*version)(void);
 };
-/* MLDF_E_UNSUPPORTED, in words, when this build has none for the codec. */
-mldf_status mldfi_audio_decoder(mldf_audio_codec codec, const struct audio_decoder **out, mldf_error *err);
+/* choice NULL: the usual one. MLDF_E_UNSUPPORTED, in words, when this build has none for the codec. */
+mldf_status mldfi_audio_decoder(mldf_audio_codec codec, const struct audio_choice *choice,
+                                const struct audio_decoder **out, mldf_error *err);
+/* "libmpg123 1.31.2, portable": what the numbers of such recordings depend on. False: on nothing. */
+bool mldfi_audio_decoder_name(mldf_audio_codec codec, const struct audio_choice *choice, char *out, size_t room);
 
 /* Is there a decoder here, with its module? */
 bool mldfi_audio_decodes(mldf_audio_codec codec);

@@ -14,7 +14,7 @@
 
 /* ---- Decoder ------------------------------------------------------------------------------------------------------------------------------ */
 
-enum { ALAC_COOKIE = 24, ALAC_ATOM = 36, HISTORY_PIECE = 64 };
+enum { ALAC_COOKIE = 24, ALAC_ATOM = 36, OPUS_HEAD_MOST = 19 + 2 + 255, HISTORY_PIECE = 64 };
 
 struct av_audio {
     const struct av_decode_module *module;
@@ -32,7 +32,7 @@ static void close_decoder(void *decoder) {
 }
 
 static mldf_status open_with(const struct audio_setup *setup, struct av_audio *a, mldf_error *err) {
-    uint8_t atom[ALAC_ATOM] = {0, 0, 0, ALAC_ATOM, 'a', 'l', 'a', 'c'};
+    uint8_t atom[ALAC_ATOM] = {0, 0, 0, ALAC_ATOM, 'a', 'l', 'a', 'c'}, head[OPUS_HEAD_MOST];
     char text[AV_TEXT] = "";
     struct av_setup s = {.kind = AV_KIND_AUDIO,
                          .codec = (int)setup->info.codec,
@@ -40,7 +40,8 @@ static mldf_status open_with(const struct audio_setup *setup, struct av_audio *a
                          .extra_bytes = setup->extra_bytes,
                          .rate = setup->info.rate,
                          .channels = setup->info.channels,
-                         .bits = setup->info.bits};
+                         .bits = setup->info.bits,
+                         .portable = setup->choice.portable};
     if (setup->info.codec == MLDF_AUDIO_ALAC) {
         if (setup->extra_bytes != ALAC_COOKIE)
             return mldfi_fail(err, MLDF_E_CORRUPT, "ALAC: a magic cookie of %zu bytes; it has %d", setup->extra_bytes,
@@ -48,6 +49,11 @@ static mldf_status open_with(const struct audio_setup *setup, struct av_audio *a
         memcpy(atom + ALAC_ATOM - ALAC_COOKIE, setup->extra, ALAC_COOKIE);
         s.extra = atom;
         s.extra_bytes = sizeof atom;
+    }
+    if (setup->info.codec == MLDF_AUDIO_OPUS && setup->extra_bytes >= 19 && setup->extra_bytes <= OPUS_HEAD_MOST) {
+        memcpy(head, setup->extra, setup->extra_bytes);
+        head[10] = head[11] = 0; /* the pre-skip, which FFmpeg would cut off every run; the stream's table says it */
+        s.extra = head;
     }
     if (a->module->open(&s, &a->decoder, text) < 0)
         return mldfi_fail(err, MLDF_E_CORRUPT, "%s: %s", mldf_audio_codec_name(setup->info.codec), text);
@@ -108,19 +114,25 @@ static mldf_status decode(void *decoder, const uint8_t *packet, size_t bytes, st
     return status;
 }
 
+static const char *version(void) {
+    const struct av_decode_module *module;
+    return mldfi_av_decode_module(&module, NULL) == MLDF_OK ? module->version : NULL;
+}
+
 const struct audio_decoder mldfi_decoder_av = {
     .name = "FFmpeg",
     .open = open_decoder,
     .begin = begin,
     .decode = decode,
     .close = close_decoder,
+    .version = version,
 };
 
 /* ---- What decoding finds ------------------------------------------------------------------------------------------------------------------ */
 
 /* What the stream gives: rate and channels of the first packet with samples, and how many each packet has. */
 static mldf_status measure(struct audio_parts *p, mldf_error *err) {
-    struct audio_setup setup = {p->info, p->extra.data, p->extra.size};
+    struct audio_setup setup = {.info = p->info, .extra = p->extra.data, .extra_bytes = p->extra.size};
     struct av_sound sound;
     void *decoder;
     bool seen = false;
@@ -168,7 +180,7 @@ static mldf_status decode_packet(void *decoder, const struct audio_parts *p, siz
 
 /* Do pieces, each begun with a flush and the pre-roll, differ from the whole? */
 static mldf_status find_history(struct audio_parts *p, mldf_error *err) {
-    struct audio_setup setup = {p->info, p->extra.data, p->extra.size};
+    struct audio_setup setup = {.info = p->info, .extra = p->extra.data, .extra_bytes = p->extra.size};
     struct audio_block whole, piece;
     void *linear, *pieces = NULL;
     mldf_status status = open_decoder(&setup, &linear, err);

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { AV_MODULE_ABI = 2, AV_TEXT = 256 };
+enum { AV_MODULE_ABI = 3, AV_TEXT = 256 };
 
 /* Codecs of video, as records and stream tables have them (docs/spec/fields.md). */
 enum av_video_codec {
@@ -60,6 +60,7 @@ struct av_setup {
     int reorder;            /* frames that the decoder may hold back */
     uint32_t rate, channels, bits, block_align;
     uint64_t max_pixels;
+    int portable; /* code that gives the same bits on every CPU, slower */
 };
 
 /* A decoded image: one plane (grey) or three (Y, Cb, Cr; G, B, R if rgb). Until the next call. */

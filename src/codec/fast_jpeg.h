@@ -1,7 +1,7 @@
 /* The fast JPEG store (image mode 7): the coefficients of a JPEG file in streams that decode several times as fast, with what is needed to make
  * the file's own bytes again. docs/spec/fast-jpeg.md is the format.
  *
- *     JPEG ── fast_jpeg_read.c ──► coefficients ── fast_jpeg_write.c ──► record      fast_jpeg.c: the way there, with its proofs
+ *     JPEG ── fast_jpeg_read.c ──► coefficients ── fast_jpeg_symbols.c ──► symbols ── fast_jpeg_write.c ──► record     fast_jpeg.c: with its proofs
  *     record ── fast_jpeg_record.c ──► layout ── fast_jpeg_unpack.c ──► coefficients ── fast_jpeg_scan.c ──► JPEG
  *
  * This layer reads symbol by symbol and checks everything; src/kernel/jpeg.h has the loops that decode to pixels. */
@@ -26,6 +26,7 @@ enum {
     FAST_END_4 = 82,           /* of four */
     FAST_END_16 = 83,          /* of sixteen */
     FAST_DC_SYMBOLS = 12,      /* the size of a difference */
+    FAST_SYMBOL_BITS = 16,     /* of a symbol in struct fast_source */
     FAST_LOW = 16,             /* places of a block in the low band, the DC's among them */
     FAST_MAX_SEGMENT = 6,      /* log2 of the most MCUs in a segment */
     FAST_MANY_SEGMENTS = 4096, /* more have checkpoints */
@@ -33,7 +34,7 @@ enum {
     FAST_WIDE = 1,             /* flags: a value of the high band passes 8 bits */
     FAST_PROGRESSIVE = 2       /* the file was progressive before it was packed */
 };
-enum fast_sampling { FAST_GRAY, FAST_444, FAST_422, FAST_420, FAST_SAMPLINGS };
+enum fast_sampling { FAST_GRAY, FAST_444, FAST_422, FAST_420, FAST_440, FAST_411, FAST_SAMPLINGS };
 enum fast_colour { FAST_YCBCR, FAST_RGB, FAST_NO_COLOUR, FAST_COLOURS };
 
 /* Streams, in the order of the record: DC luma, DC chroma, then AC: low luma, low chroma, high luma, high chroma. */
@@ -70,6 +71,8 @@ struct fast_grid {
     uint32_t mcus_across, mcus_down;
     uint32_t segment, segments; /* MCUs in a segment; segments in a row of MCUs */
 };
+/* Of three components, the first with h x v blocks in an MCU, the others with one each. FAST_SAMPLINGS: not one of those above. */
+enum fast_sampling mldfi_fast_sampling(unsigned h, unsigned v);
 void mldfi_fast_grid(struct fast_grid *grid, enum fast_sampling sampling, uint32_t width, uint32_t height,
                      unsigned segment_log2);
 /* Entries of the index for stream 0 to 5. */
@@ -131,7 +134,7 @@ enum fast_reason {
     FAST_IS_PROGRESSIVE,
     FAST_SCANS,      /* more than one scan, or one in another order */
     FAST_QUANTISERS, /* of 16 bits, or not where they are expected */
-    FAST_SAMPLING,   /* another than the four */
+    FAST_SAMPLING,   /* another than the six */
     FAST_VALUES,     /* coefficients beyond the symbols */
     FAST_RANGE,      /* coefficients for which decoders need not agree */
     FAST_BYTES,      /* the file's bytes do not come back: runs or padding that are not canonical */
@@ -140,12 +143,18 @@ enum fast_reason {
 };
 const char *mldfi_fast_reason_name(enum fast_reason reason);
 
-/* Coefficients of a whole file in the order of the streams, and the parts of the file that are not coefficients. */
+/* How often each symbol occurs; kinds as in the record. */
+struct fast_counts {
+    uint32_t ac[FAST_AC_KINDS][FAST_AC_SYMBOLS], dc[2][FAST_DC_SYMBOLS];
+};
+
+/* Coefficients of a whole file as symbols, and the parts of the file that are not coefficients. */
 struct fast_source {
     struct fast_grid grid;
     enum fast_colour colour;
-    int16_t *blocks[2];  /* [row][MCU][block][64], in the record's order */
-    uint64_t *places[2]; /* one word for each block: bit p is set when place p is not zero */
+    mldf_buffer symbols[FAST_STREAMS]; /* u32 each: the symbol, and the bits of its value << FAST_SYMBOL_BITS */
+    mldf_buffer ends[FAST_STREAMS];    /* u64 for each entry of the index: symbols of the stream up to its end */
+    struct fast_counts counts;
     uint8_t quantiser[3][64];
     uint8_t quantiser_of[3];
     unsigned quantisers;
@@ -156,11 +165,13 @@ struct fast_source {
 mldf_status mldfi_fast_read(const uint8_t *jpeg, size_t bytes, struct fast_source *out, enum fast_reason *reason,
                             mldf_error *err);
 void mldfi_fast_source_free(struct fast_source *source);
-/* How often each symbol occurs; kinds as in the record. */
-struct fast_counts {
-    uint32_t ac[FAST_AC_KINDS][FAST_AC_SYMBOLS], dc[2][FAST_DC_SYMBOLS];
-};
-void mldfi_fast_count(const struct fast_source *source, struct fast_counts *out);
+/* fast_jpeg_symbols.c. The grid and the quantisers of the source are there. */
+struct fast_taker;
+mldf_status mldfi_fast_taker_new(struct fast_source *source, struct fast_taker **out, mldf_error *err);
+void mldfi_fast_taker_free(struct fast_taker *taker);
+/* One row of MCUs, of blocks in natural order: one or two rows of luma, then in rows[2] and rows[3] Cb and Cr. */
+mldf_status mldfi_fast_take_row(struct fast_taker *taker, const int16_t (*const rows[4])[64], enum fast_reason *reason,
+                                mldf_error *err);
 /* The record of a source; `jpeg` is the file it was read from. */
 mldf_status mldfi_fast_write(const struct fast_source *source, const uint8_t *jpeg, size_t bytes, unsigned flags,
                              mldf_buffer *out, mldf_error *err);

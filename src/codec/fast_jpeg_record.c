@@ -52,6 +52,19 @@ void mldfi_fast_dc_code(unsigned class, unsigned number, struct fast_code *out) 
 
 /* ---- Grid ----------------------------------------------------------------------------------------------------------------- */
 
+/* Blocks of the first component in an MCU. */
+static const struct {
+    uint8_t h, v;
+} factors[FAST_SAMPLINGS] = {[FAST_GRAY] = {1, 1}, [FAST_444] = {1, 1}, [FAST_422] = {2, 1},
+                             [FAST_420] = {2, 2},  [FAST_440] = {1, 2}, [FAST_411] = {4, 1}};
+
+enum fast_sampling mldfi_fast_sampling(unsigned h, unsigned v) {
+    unsigned s = FAST_444;
+    while (s < FAST_SAMPLINGS && (factors[s].h != h || factors[s].v != v))
+        s++;
+    return (enum fast_sampling)s;
+}
+
 void mldfi_fast_grid(struct fast_grid *g, enum fast_sampling sampling, uint32_t width, uint32_t height,
                      unsigned segment_log2) {
     memset(g, 0, sizeof *g);
@@ -60,8 +73,8 @@ void mldfi_fast_grid(struct fast_grid *g, enum fast_sampling sampling, uint32_t 
     g->sampling = sampling;
     g->components = sampling == FAST_GRAY ? 1 : 3;
     g->classes = sampling == FAST_GRAY ? 1 : 2;
-    g->h = sampling == FAST_422 || sampling == FAST_420 ? 2 : 1;
-    g->v = sampling == FAST_420 ? 2 : 1;
+    g->h = factors[sampling].h;
+    g->v = factors[sampling].v;
     g->blocks[0] = g->h * g->v;
     g->blocks[1] = 2;
     g->lag[0] = g->v; /* an MCU's blocks go down, then right */

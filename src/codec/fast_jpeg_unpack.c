@@ -133,30 +133,28 @@ static mldf_status read_segment(struct fast_unpacker *u, uint32_t row, unsigned 
     const uint8_t *stream_bits = u->layout->stream;
     const struct word *words = u->words[stream];
     unsigned place = first;
-    for (size_t i = 0; i < count;) {
+    int16_t nowhere;
+    size_t i = 0;
+    /* Whether a symbol is a value, an end or neither cannot be foretold: no branch asks for it. */
+    while (i < count) {
         if (at >= end)
             return wrong(u, at, row, stream, "the segment ends early", err);
         const uint64_t bits = peek(stream_bits, at);
         const struct word w = words[bits & (WINDOW - 1)];
-        at += w.length;
+        const unsigned is_value = w.size != 0;
+        at += w.length + w.size;
         place += w.run;
-        if (w.size) {
-            if (place > last)
-                return wrong(u, at, row, stream, "a block of too many coefficients", err);
-            blocks[64 * i + place] =
-                (int16_t)mldfi_fast_extend((uint32_t)(bits >> w.length) & ((1u << w.size) - 1), w.size);
-            places[i] |= UINT64_C(1) << place;
-            place++;
-            at += w.size;
-        } else if (w.ends) {
-            if (w.ends > count - i)
-                return wrong(u, at, row, stream, "more ends of blocks than blocks", err);
-            i += w.ends;
-            place = first;
-        } else if (place > last + 1) {
+        if (place + is_value > last + 1)
             return wrong(u, at, row, stream, "a block of too many coefficients", err);
-        }
+        int16_t *to = is_value ? blocks + 64 * i + place : &nowhere;
+        const int rest = (int)((bits >> w.length) & ((UINT64_C(1) << w.size) - 1)), half = (1 << w.size) >> 1;
+        *to = (int16_t)(rest - (rest < half ? 2 * half - 1 : 0));
+        places[i] |= (uint64_t)is_value << (place & 63);
+        place = w.ends ? first : place + is_value;
+        i += w.ends;
     }
+    if (i > count)
+        return wrong(u, at, row, stream, "more ends of blocks than blocks", err);
     return at == end ? MLDF_OK : wrong(u, at, row, stream, "the segment does not end where the index says", err);
 }
 

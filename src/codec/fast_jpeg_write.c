@@ -1,4 +1,4 @@
-/* From coefficients to the record: symbols, the choice of codes, bits and index. */
+/* From symbols to the record: the choice of codes, bits and index. */
 #include <string.h>
 
 #include "codec/fast_jpeg.h"
@@ -6,89 +6,57 @@
 #include "util/bytes.h"
 #include "util/error.h"
 
-/* What happens to a symbol: it is counted, or written. */
-struct symbol_sink {
-    uint32_t *counts;
-    const struct fast_code *code;
-    uint8_t *bits; /* zeros up to here; room behind */
-    uint64_t at;
+/* A symbol's word, and the bits that it takes with its value. */
+struct word {
+    uint16_t word;
+    uint8_t length, all;
 };
 
-static inline void put(struct symbol_sink *s, uint32_t value, unsigned count) {
-    uint8_t *p = s->bits + (s->at >> 3);
-    mldfi_store_u64(p, mldfi_load_u64(p) | (uint64_t)value << (s->at & 7));
-    s->at += count;
-}
-
-static inline void symbol(struct symbol_sink *s, unsigned number, int value, unsigned size) {
-    if (s->counts) {
-        s->counts[number]++;
-        return;
-    }
-    uint32_t rest = (uint32_t)(value < 0 ? value + (1 << size) - 1 : value);
-    unsigned length = s->code->length[number];
-    put(s, s->code->word[number] | rest << length, length + size);
-}
-
-static void end_blocks(struct symbol_sink *s, unsigned *ends) {
-    for (; *ends >= 16; *ends -= 16)
-        symbol(s, FAST_END_16, 0, 0);
-    for (; *ends >= 4; *ends -= 4)
-        symbol(s, FAST_END_4, 0, 0);
-    for (; *ends; --*ends)
-        symbol(s, FAST_END, 0, 0);
-}
-
-/* The part of a block that `mask` selects, whose first place is `first`. Ends are kept back, so that those of empty blocks join them. */
-static inline void write_block(struct symbol_sink *s, const int16_t *b, uint64_t places, unsigned first,
-                               unsigned *ends) {
-    if (places)
-        end_blocks(s, ends);
-    for (unsigned next = first; places; places &= places - 1) {
-        unsigned place = (unsigned)__builtin_ctzll(places), run = place - next;
-        for (; run >= 8; run -= 8)
-            symbol(s, FAST_SKIP, 0, 0);
-        unsigned size = mldfi_fast_size(b[place]);
-        symbol(s, run * 10 + size - 1, b[place], size);
-        next = place + 1;
-    }
-    ++*ends;
-}
-
-static void write_segment(struct symbol_sink *s, const struct fast_source *f, unsigned kind, uint32_t row,
-                          uint32_t segment) {
-    const struct fast_grid *g = &f->grid;
-    const unsigned class = kind & 1, first = kind < 2 ? 1 : FAST_LOW;
-    const uint64_t mask = kind < 2 ? (UINT64_C(1) << FAST_LOW) - 2 : ~((UINT64_C(1) << FAST_LOW) - 1);
-    uint32_t from = segment * g->segment, left = g->mcus_across - from, mcus = left < g->segment ? left : g->segment;
-    size_t at = ((size_t)row * g->mcus_across + from) * g->blocks[class], end = at + (size_t)mcus * g->blocks[class];
-    unsigned ends = 0;
-    for (; at < end; at++)
-        write_block(s, f->blocks[class] + 64 * at, f->places[class][at] & mask, first, &ends);
-    end_blocks(s, &ends);
-}
-
-static void write_dc_row(struct symbol_sink *s, const struct fast_source *f, unsigned class, uint32_t row) {
-    const struct fast_grid *g = &f->grid;
-    size_t count = (size_t)g->mcus_across * g->blocks[class];
-    const int16_t *dc = f->blocks[class] + row * count * 64;
-    for (size_t i = 0; i < count; i++) {
-        int difference = dc[64 * i] - (i < g->lag[class] ? 0 : dc[64 * (i - g->lag[class])]);
-        unsigned size = mldfi_fast_size(difference);
-        symbol(s, size, difference, size);
+static void make_words(const struct fast_code *code, bool dc, struct word out[FAST_AC_SYMBOLS]) {
+    for (unsigned s = 0; s < (dc ? FAST_DC_SYMBOLS : FAST_AC_SYMBOLS); s++) {
+        const unsigned size = dc ? s : s < FAST_SKIP ? s % 10 + 1 : 0;
+        out[s] = (struct word){code->word[s], code->length[s], (uint8_t)(code->length[s] + size)};
     }
 }
 
-void mldfi_fast_count(const struct fast_source *f, struct fast_counts *out) {
-    const struct fast_grid *g = &f->grid;
-    memset(out, 0, sizeof *out);
-    for (uint32_t row = 0; row < g->mcus_down; row++) {
-        for (unsigned class = 0; class < g->classes; class ++)
-            write_dc_row(&(struct symbol_sink){.counts = out->dc[class]}, f, class, row);
-        for (unsigned kind = 0; kind < FAST_AC_KINDS; kind++)
-            for (uint32_t s = 0; (kind & 1) < g->classes && s < g->segments; s++)
-                write_segment(&(struct symbol_sink){.counts = out->ac[kind]}, f, kind, row, s);
+/* Bits go out when there are some, in whole words: `to` has room for one more. */
+struct bit_writer {
+    uint8_t *to, *start;
+    uint64_t word;
+    unsigned count; /* less than 8 between symbols */
+};
+
+static uint64_t written(const struct bit_writer *w) {
+    return (uint64_t)(w->to - w->start) * 8 + w->count;
+}
+
+static inline void flush(struct bit_writer *w) {
+    mldfi_store_u64(w->to, w->word);
+    w->to += w->count >> 3;
+    w->word >>= w->count & ~7u;
+    w->count &= 7;
+}
+
+static inline void put(struct bit_writer *w, uint32_t symbol, const struct word *words) {
+    const struct word *word = &words[symbol & ((1u << FAST_SYMBOL_BITS) - 1)];
+    w->word |= (word->word | (uint64_t)(symbol >> FAST_SYMBOL_BITS) << word->length) << w->count;
+    w->count += word->all;
+}
+
+/* A symbol has 23 bits at most, so that two of them fit beside seven bits that wait. */
+static void put_all(struct bit_writer *out, const uint32_t *symbols, size_t count, const struct word *words) {
+    struct bit_writer w = *out;
+    size_t i = 0;
+    for (; i + 2 <= count; i += 2) {
+        put(&w, symbols[i], words);
+        put(&w, symbols[i + 1], words);
+        flush(&w);
     }
+    if (i < count) {
+        put(&w, symbols[i], words);
+        flush(&w);
+    }
+    *out = w;
 }
 
 /* The code that takes the fewest bits; *bits grows by them and by what values add. */
@@ -140,42 +108,50 @@ static mldf_status add_length(struct record_writer *w, unsigned stream, uint64_t
     return mldf_buffer_append(&w->lengths, bytes, 4, err);
 }
 
+/* One stream, entry by entry. */
+static mldf_status write_stream(struct record_writer *w, unsigned s, const struct fast_code *code,
+                                struct bit_writer *bits, mldf_error *err) {
+    const struct fast_grid *g = &w->f->grid;
+    const bool many = (uint64_t)g->mcus_down * g->segments > FAST_MANY_SEGMENTS;
+    const uint32_t *symbols = (const uint32_t *)(const void *)w->f->symbols[s].data;
+    const uint64_t *ends = (const uint64_t *)(const void *)w->f->ends[s].data;
+    struct word words[FAST_AC_SYMBOLS];
+    uint64_t done = 0;
+    mldf_status status = MLDF_OK;
+    make_words(code, s < 2, words);
+    for (uint64_t n = 0; status == MLDF_OK && n < mldfi_fast_entries(g, s); n++) {
+        const uint64_t before = written(bits);
+        if (many && s >= 2 && n % g->segments == 0) {
+            uint8_t position[8];
+            mldfi_store_u64(position, before);
+            status = mldf_buffer_append(&w->checkpoints, position, 8, err);
+        }
+        put_all(bits, symbols + done, (size_t)(ends[n] - done), words);
+        done = ends[n];
+        if (status == MLDF_OK)
+            status = add_length(w, s, written(bits) - before, err);
+    }
+    return status;
+}
+
 static mldf_status write_streams(struct record_writer *w, mldf_error *err) {
     const struct fast_grid *g = &w->f->grid;
-    struct fast_counts counts;
     struct fast_code codes[FAST_STREAMS];
     uint64_t bits = 0;
-    bool many = (uint64_t)g->mcus_down * g->segments > FAST_MANY_SEGMENTS;
-    mldfi_fast_count(w->f, &counts);
     for (unsigned s = 0; s < FAST_STREAMS; s++)
         if (mldfi_fast_entries(g, s))
-            w->code[s] = (uint8_t)choose(s, &counts, &codes[s], &bits);
+            w->code[s] = (uint8_t)choose(s, &w->f->counts, &codes[s], &bits);
     mldf_status status = mldfi_buffer_resize(&w->stream, (size_t)(bits / 8 + 16), err);
     if (status < 0)
         return status;
-    memset(w->stream.data, 0, w->stream.size);
-    struct symbol_sink sink = {.bits = w->stream.data};
-    for (unsigned s = 0; s < FAST_STREAMS; s++) {
-        sink.code = &codes[s];
-        for (uint32_t row = 0; mldfi_fast_entries(g, s) && row < g->mcus_down; row++) {
-            uint8_t position[8];
-            mldfi_store_u64(position, sink.at);
-            if (many && s >= 2 && (status = mldf_buffer_append(&w->checkpoints, position, 8, err)) < 0)
-                return status;
-            for (uint32_t n = 0; n < (s < 2 ? 1 : g->segments); n++) {
-                uint64_t before = sink.at;
-                if (s < 2)
-                    write_dc_row(&sink, w->f, s, row);
-                else
-                    write_segment(&sink, w->f, s - 2, row, n);
-                if ((status = add_length(w, s, sink.at - before, err)) < 0)
-                    return status;
-            }
-        }
-    }
-    w->bits = sink.at;
-    w->stream.size = (size_t)((sink.at + 7) / 8);
-    return MLDF_OK;
+    struct bit_writer out = {.to = w->stream.data, .start = w->stream.data};
+    for (unsigned s = 0; status == MLDF_OK && s < FAST_STREAMS; s++)
+        if (mldfi_fast_entries(g, s))
+            status = write_stream(w, s, &codes[s], &out, err);
+    mldfi_store_u64(out.to, out.word); /* what waits, and zeros */
+    w->bits = written(&out);
+    w->stream.size = (size_t)((w->bits + 7) / 8);
+    return status;
 }
 
 static mldf_status write_index(struct record_writer *w, mldf_error *err) {

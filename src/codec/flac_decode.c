@@ -178,7 +178,15 @@ static mldf_status check(const struct audio_setup *setup, const uint8_t *data, u
     return status;
 }
 
-const struct audio_decoder mldfi_decoder_flac = {"libFLAC", open_decoder, begin, decode, close_decoder, check, same};
+const struct audio_decoder mldfi_decoder_flac = {
+    .name = "libFLAC",
+    .open = open_decoder,
+    .begin = begin,
+    .decode = decode,
+    .close = close_decoder,
+    .check = check,
+    .same = same,
+};
 
 /* ---- Writing ------------------------------------------------------------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <mpg123.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ static mldf_status open_decoder(const struct audio_setup *setup, void **out, mld
     m->rate = setup->info.rate;
     m->channels = setup->info.channels;
     mpg123_init(); /* nothing since 1.27; before, tables that every call makes alike */
-    m->handle = mpg123_new(NULL, &code);
+    m->handle = mpg123_new(setup->choice.portable ? "generic" : NULL, &code);
     bool fine =
         m->handle && m->channels >= 1 && m->channels <= 2 &&
         mpg123_param(m->handle, MPG123_REMOVE_FLAGS, MPG123_GAPLESS, 0) == MPG123_OK &&
@@ -83,7 +84,29 @@ static mldf_status decode(void *decoder, const uint8_t *packet, size_t bytes, st
     return MLDF_OK;
 }
 
-const struct audio_decoder mldfi_decoder_mp3 = {"libmpg123", open_decoder, begin, decode, close_decoder, NULL, NULL};
+#if !defined(MLDF_MPG123_VERSION)
+#define MLDF_MPG123_VERSION "of unknown version"
+#endif
+
+/* Before API 48 there is no call for the version: the one that was compiled against. */
+static const char *version(void) {
+#if MPG123_API_VERSION >= 48
+    static _Thread_local char text[64];
+    (void)snprintf(text, sizeof text, "libmpg123 %s", mpg123_distversion(NULL, NULL, NULL));
+    return text;
+#else
+    return "libmpg123 " MLDF_MPG123_VERSION;
+#endif
+}
+
+const struct audio_decoder mldfi_decoder_mp3 = {
+    .name = "libmpg123",
+    .open = open_decoder,
+    .begin = begin,
+    .decode = decode,
+    .close = close_decoder,
+    .version = version,
+};
 
 #else
 

@@ -5,6 +5,7 @@
 
 #include "codec/audio_stream.h"
 #include "util/buffer.h"
+#include "util/bytes.h"
 #include "util/error.h"
 
 enum { HEADER = 4, DECODER_DELAY = 529, BACK_MAX = 255 };
@@ -52,14 +53,22 @@ static uint32_t be32(const uint8_t *p) {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* ID3v2, as often as it is there. */
+/* Bytes of the ID3v2 or APEv2 tag that begins here; 0: none does. */
+static size_t tag_bytes(const uint8_t *p, size_t room) {
+    enum { ID3_HEAD = 10, APE_HEAD = 32, APE_IS_HEADER = 0x20 };
+    if (room >= ID3_HEAD && memcmp(p, "ID3", 3) == 0 && !((p[6] | p[7] | p[8] | p[9]) & 0x80))
+        return ((size_t)p[6] << 21 | (size_t)p[7] << 14 | (size_t)p[8] << 7 | p[9]) + ID3_HEAD +
+               (p[5] & 0x10 ? ID3_HEAD : 0);
+    if (room >= APE_HEAD && memcmp(p, "APETAGEX", 8) == 0 &&
+        (p[23] & APE_IS_HEADER)) /* its size is without the header */
+        return (size_t)mldfi_load_u32(p + 12) + APE_HEAD;
+    return 0;
+}
+
+/* Tags in front, as often as they are there. */
 static size_t skip_tags(const uint8_t *data, size_t bytes) {
-    size_t at = 0;
-    while (bytes - at >= 10 && memcmp(data + at, "ID3", 3) == 0 &&
-           !((data[at + 6] | data[at + 7] | data[at + 8] | data[at + 9]) & 0x80)) {
-        size_t size =
-            (size_t)data[at + 6] << 21 | (size_t)data[at + 7] << 14 | (size_t)data[at + 8] << 7 | data[at + 9];
-        size += 10 + (data[at + 5] & 0x10 ? 10 : 0);
+    size_t at = 0, size;
+    while ((size = tag_bytes(data + at, bytes - at)) != 0) {
         if (size >= bytes - at)
             return at;
         at += size;

@@ -76,7 +76,18 @@ static mldf_status decode(void *decoder, const uint8_t *packet, size_t bytes, st
     return MLDF_OK;
 }
 
-const struct audio_decoder mldfi_decoder_opus = {"libopus", open_decoder, begin, decode, close_decoder, NULL, NULL};
+static const char *version(void) {
+    return opus_get_version_string(); /* "libopus 1.3.1" */
+}
+
+const struct audio_decoder mldfi_decoder_opus = {
+    .name = "libopus",
+    .open = open_decoder,
+    .begin = begin,
+    .decode = decode,
+    .close = close_decoder,
+    .version = version,
+};
 
 #else
 

@@ -182,7 +182,20 @@ static bool same(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_t b_by
     return true;
 }
 
-const struct audio_decoder mldfi_decoder_vorbis = {"libvorbis", open_decoder, begin, decode, close_decoder, NULL, same};
+/* "Xiph.Org libVorbis 1.3.7" */
+static const char *version(void) {
+    return vorbis_version_string();
+}
+
+const struct audio_decoder mldfi_decoder_vorbis = {
+    .name = "libvorbis",
+    .open = open_decoder,
+    .begin = begin,
+    .decode = decode,
+    .close = close_decoder,
+    .same = same,
+    .version = version,
+};
 
 #else
 

@@ -12,6 +12,7 @@ struct kept_decoder {
     void *decoder; /* NULL: none */
     mldf_audio_codec codec;
     uint32_t rate, channels, bits;
+    struct audio_choice choice;
     mldf_buffer extra;
     uint64_t used;
 };
@@ -26,9 +27,17 @@ struct audio_worker {
 };
 void mldfi_audio_drop_decoders(struct audio_worker *w);
 
-/* Samples [from, from + count) of a value whose bytes `in` gives, as mldfi_audio_read gives them. They must be in the recording. */
+/* How a recording is decoded. */
+struct audio_want {
+    bool mono; /* the mean of the channels */
+    struct audio_choice choice;
+};
+
+/* Samples [from, from + count) of a value whose bytes `in` gives, as mldfi_audio_read gives them. They must be in the recording. want NULL: all
+ * channels, by the usual decoders. */
 mldf_status mldfi_audio_window(void *worker, const mldf_audio_info *info, const struct audio_bytes *in, uint64_t from,
-                               uint64_t count, bool mono, float *out, size_t stride, mldf_error *err);
+                               uint64_t count, const struct audio_want *want, float *out, size_t stride,
+                               mldf_error *err);
 /* The whole recording, decoded once from its beginning: channels interleaved, integers of width x 8 bits where the codec has them and floats
  * (width 4) otherwise. A packet is in memory at a time, besides `out`. */
 mldf_status mldfi_audio_unpack(void *worker, const mldf_audio_info *info, const struct audio_bytes *in, bool whole,

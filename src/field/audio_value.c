@@ -36,10 +36,10 @@ static mldf_status read_packets(const mldf_value *value, const mldf_audio_info *
     if (status < 0)
         return status;
     if (info->channels == 1) {
-        status = mldfi_audio_window(worker, info, &in, from, count, false, out, (size_t)count, err);
+        status = mldfi_audio_window(worker, info, &in, from, count, NULL, out, (size_t)count, err);
     } else if ((status = mldfi_buffer_resize(&planar, (size_t)count * info->channels * sizeof *out, err)) == MLDF_OK) {
         float *numbers = (float *)(void *)planar.data;
-        status = mldfi_audio_window(worker, info, &in, from, count, false, numbers, (size_t)count, err);
+        status = mldfi_audio_window(worker, info, &in, from, count, NULL, numbers, (size_t)count, err);
         for (uint32_t c = 0; c < info->channels && status == MLDF_OK; c++)
             for (uint64_t i = 0; i < count; i++)
                 out[i * info->channels + c] = numbers[c * count + i];

@@ -17,7 +17,8 @@ enum { OPUS_ANCHOR = 48000, OPUS_PREROLL = 15360, MP3_ANCHOR = 8, HISTORY_ANCHOR
 
 static bool is_for(const struct kept_decoder *k, const struct audio_setup *s) {
     if (!k->decoder || k->codec != s->info.codec || k->rate != s->info.rate || k->channels != s->info.channels ||
-        k->bits != s->info.bits)
+        k->bits != s->info.bits || k->choice.portable != s->choice.portable ||
+        k->choice.ffmpeg_opus != s->choice.ffmpeg_opus)
         return false;
     if (k->type->same)
         return k->type->same(k->extra.data, k->extra.size, s->extra, s->extra_bytes);
@@ -42,7 +43,7 @@ static mldf_status find_decoder(struct audio_worker *w, const struct audio_setup
                                 struct kept_decoder **out, mldf_error *err) {
     struct kept_decoder *oldest = &w->decoders[0];
     const struct audio_decoder *type;
-    mldf_status status = mldfi_audio_decoder(s->info.codec, &type, err);
+    mldf_status status = mldfi_audio_decoder(s->info.codec, &s->choice, &type, err);
     if (status < 0)
         return status;
     for (int i = 0; i < AUDIO_DECODERS; i++) {
@@ -71,6 +72,7 @@ static mldf_status find_decoder(struct audio_worker *w, const struct audio_setup
     oldest->rate = s->info.rate;
     oldest->channels = s->info.channels;
     oldest->bits = s->info.bits;
+    oldest->choice = s->choice;
     oldest->used = ++w->clock;
     *out = oldest;
     return MLDF_OK;
@@ -129,7 +131,7 @@ struct run {
     const struct audio_bytes *in;
     struct kept_decoder *kept;
     uint64_t from, to; /* decoded samples that are wanted */
-    bool mono;
+    struct audio_want want;
     float *out;   /* NULL: they are decoded and let go, or: */
     uint8_t *pcm; /* mldfi_audio_unpack's */
     unsigned width;
@@ -167,7 +169,7 @@ static void put(const struct run *r, const struct audio_block *b, uint64_t begin
         return;
     }
     float *out = r->out + (from - r->from);
-    if (!r->mono) {
+    if (!r->want.mono) {
         for (size_t c = 0; c < channels; c++)
             for (size_t i = 0; i < n; i++)
                 out[c * r->stride + i] = in[c * b->channel_step + i * b->sample_step];
@@ -252,7 +254,7 @@ static mldf_status decode_run(const struct run *r, uint64_t packet, mldf_error *
 /* r: what is wanted, in samples of the recording; r->to 0: everything that the packets hold. */
 static mldf_status decode_packets(struct audio_worker *w, struct run *r, mldf_error *err) {
     struct packets_head head;
-    struct audio_setup setup = {.info = *r->info};
+    struct audio_setup setup = {.info = *r->info, .choice = r->want.choice};
     uint64_t packet = 0;
     mldf_status status = mldfi_packets_open(r->info, r->in, &head, &setup.extra, err);
     if (status < 0)
@@ -278,19 +280,21 @@ mldf_status mldfi_audio_unpack(void *worker, const mldf_audio_info *info, const 
 }
 
 mldf_status mldfi_audio_window(void *worker, const mldf_audio_info *info, const struct audio_bytes *in, uint64_t from,
-                               uint64_t count, bool mono, float *out, size_t stride, mldf_error *err) {
+                               uint64_t count, const struct audio_want *want, float *out, size_t stride,
+                               mldf_error *err) {
     uint64_t offset, bytes;
     const void *data = NULL;
     if (count == 0)
         return MLDF_OK;
     if (!mldfi_pcm_bytes(info->codec, info->bits)) {
-        struct run r = {
-            .info = info, .in = in, .from = from, .to = from + count, .mono = mono, .out = out, .stride = stride};
+        struct run r = {.info = info, .in = in, .from = from, .to = from + count, .out = out, .stride = stride};
+        if (want)
+            r.want = *want;
         return decode_packets(worker, &r, err);
     }
     mldfi_audio_range(info, from, count, &offset, &bytes);
     mldf_status status = in->get(in->user, offset, bytes, &data, err);
-    return status < 0 ? status : mldfi_audio_read(worker, info, data, count, mono, out, stride, err);
+    return status < 0 ? status : mldfi_audio_read(worker, info, data, count, want && want->mono, out, stride, err);
 }
 
 mldf_status mldfi_audio_check_packets(void *worker, const mldf_audio_info *info, const void *payload, uint64_t bytes,
@@ -305,7 +309,7 @@ mldf_status mldfi_audio_check_packets(void *worker, const mldf_audio_info *info,
         status = mldfi_packets_check(&head, &in, err);
     if (status < 0 || !decode || head.count == 0)
         return status;
-    status = mldfi_audio_decoder(info->codec, &type, err);
+    status = mldfi_audio_decoder(info->codec, NULL, &type, err);
     setup.extra_bytes = head.extra_bytes;
     if (status == MLDF_OK)
         status = decode_packets(worker, &(struct run){.info = info, .in = &in}, err);

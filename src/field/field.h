@@ -109,8 +109,8 @@ struct field_part {
     /* It lies in the value's bytes as `member` says. Otherwise its edge is that of stored media, and `locate` finds it in the payload. */
     bool strided;
     mldf_member member;
-    /* A table at the beginning of the payload has it (part_table): the values of `kind` that a sample has. `all` of them, one after the other, else
-     * the one with this number; or a `column` of the table itself. */
+    /* A table in the payload has it (part_table): the values of `kind` that a sample has. `all` of them, one after the other, else the one with this
+     * number; or a `column` of the table itself. */
     bool tabled, all, column;
     uint64_t number;
     const struct schema_field *kind;
@@ -205,13 +205,19 @@ struct field_type {
     /* Where a part is, from the record alone: value->data may be NULL. Parts that are strided need none. */
     mldf_status (*locate)(const struct schema_field *field, const struct field_part *part, const mldf_value *value,
                           struct part_place *out, mldf_error *err);
-    /* Of tabled parts: how many bytes of the payload are its table. The others get that table, of a payload of payload_bytes. */
-    uint64_t (*part_table)(const struct schema_field *field, const uint8_t *record);
+    /* Of tabled parts: how many bytes of the payload are the part's table, and where it begins. The others get that table, of a payload of
+     * payload_bytes. */
+    uint64_t (*part_table)(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
+                           uint64_t *offset);
     /* The next value of the part's kind from entry *at of the table on, which becomes the entry after it. null: it is there, and null. MLDF_END: there
      * are no more. */
     mldf_status (*part_entry)(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
                               uint64_t payload_bytes, const uint8_t *table, uint64_t *at, struct part_place *out,
                               bool *null, mldf_error *err);
+    /* What the record alone says of all parts of a kind that are not null: how many there are (entries), or how long they are together. False: it does not.
+     * NULL: it never does. */
+    bool (*part_total)(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
+                       bool entries, uint64_t *out);
     /* A column's numbers, appended. */
     mldf_status (*part_column)(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
                                uint64_t payload_bytes, const uint8_t *table, mldf_buffer *out, mldf_error *err);

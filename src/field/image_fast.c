@@ -260,7 +260,7 @@ static void take_blocks(struct fast_run *r, unsigned class, uint32_t row, uint32
         }
 }
 
-/* Blocks of one segment to samples. Luma of 4:2:0 comes in pairs one above the other, other luma side by side, chroma as Cb and Cr. */
+/* Blocks of one segment to samples. Luma of two rows of blocks comes in pairs one above the other, other luma side by side, chroma as Cb and Cr. */
 static void transform(struct fast_run *r, unsigned class, uint32_t y, uint32_t row, uint32_t s) {
     const struct fast_grid *g = &r->layout.grid;
     const struct fast_worker *w = r->worker;
@@ -287,7 +287,7 @@ static void transform(struct fast_run *r, unsigned class, uint32_t y, uint32_t r
         b.pairs = mcus;
     } else if (g->v == 2) {
         b.b = b.a + side * p->stride;
-        b.pairs = 2 * (size_t)mcus;
+        b.pairs = (size_t)mcus * g->h;
     } else {
         b.b = b.a + side;
         b.step = 2 * side;

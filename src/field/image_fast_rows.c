@@ -4,33 +4,47 @@
 #include "field/image_fast_run.h"
 #include "util/buffer.h"
 
+static void repeat(const uint8_t *from, size_t count, uint32_t times, uint8_t *out) {
+    if (times == 2)
+        for (size_t i = 0; i < count; i++)
+            out[2 * i] = out[2 * i + 1] = from[i];
+    else
+        for (size_t i = 0; i < count; i++) {
+            const uint32_t four = from[i] * UINT32_C(0x01010101);
+            memcpy(out + 4 * i, &four, 4);
+        }
+}
+
 /* Samples of a component at full width, from sample (x, y) on: in its plane or in `room`. */
 static const uint8_t *chroma_row(const struct fast_run *r, unsigned c, uint32_t y, uint8_t *room) {
     const struct image_job *j = r->job;
     const struct plane *p = &r->plane[c];
     const uint32_t side = UINT32_C(1) << p->side_log2;
     const bool across = mldfi_fast_up_across(r), down = mldfi_fast_up_down(r);
-    const uint32_t x0 = across ? j->x / 2 : j->x;
+    const uint32_t times = across ? r->layout.grid.h : 1, x0 = j->x / times;
     const uint8_t *origin = p->samples + (x0 - (size_t)r->left * side);
     const uint32_t near = down ? y / 2 : y;
     const uint8_t *row = origin + (near - (size_t)r->top * side) * p->stride;
-    if (!across)
+    const bool repeats = mldfi_fast_repeats(r);
+    if (!across && (!down || repeats))
         return row;
-    const uint32_t width = (j->full_width + 1) / 2, height = (j->full_height + 1) / 2;
-    const uint32_t end = (j->x + j->width + 1) / 2;
+    const uint32_t width = (j->full_width + times - 1) / times, height = (j->full_height + 1) / 2;
+    const uint32_t end = (j->x + j->width + times - 1) / times;
     struct jpeg_up u = {row, row, end - x0, x0 == 0, end == width, room};
-    if (mldfi_fast_repeats(r)) {
-        for (uint32_t i = 0; i < u.count; i++)
-            room[2 * i] = room[2 * i + 1] = row[i];
-    } else if (down) {
+    if (down) {
         uint32_t far = y % 2 ? near + 1 : near > 0 ? near - 1 : 0;
         far = far >= height ? height - 1 : far;
         u.far = origin + (far - (size_t)r->top * side) * p->stride;
-        r->k->up_both(&u);
-    } else {
-        r->k->up_across(&u);
     }
-    return room + j->x % 2;
+    if (repeats)
+        repeat(row, u.count, times, room);
+    else if (!across)
+        r->k->up_down(&u, y % 2 ? 2 : 1);
+    else if (down)
+        r->k->up_both(&u);
+    else
+        r->k->up_across(&u);
+    return room + j->x % times;
 }
 
 /* Row y of the image into `out`, with 64 bytes behind it. */

@@ -46,14 +46,15 @@ mldf_status mldfi_fast_samples_of(struct fast_run *r, const struct jpeg_frame *f
 mldf_status mldfi_fast_rows(const struct fast_run *r, mldf_error *err);
 /* Components are upsampled: libjpeg's rule, from what a block of chroma becomes and what an MCU has. */
 static inline bool mldfi_fast_up_across(const struct fast_run *r) {
-    return r->layout.grid.h == 2 && (UINT32_C(1) << r->plane[1].side_log2) != r->mcu_width;
+    return r->layout.grid.h > 1 && (UINT32_C(1) << r->plane[1].side_log2) != r->mcu_width;
 }
 static inline bool mldfi_fast_up_down(const struct fast_run *r) {
     return r->layout.grid.v == 2 && (UINT32_C(1) << r->plane[1].side_log2) != r->mcu_height;
 }
-/* ... by repeating samples instead of the fancy way. */
+/* ... by repeating samples instead of the fancy way, which is for twice as many. */
 static inline bool mldfi_fast_repeats(const struct fast_run *r) {
-    return (r->job->full_width + 1) / 2 <= 2 || r->plane[1].side_log2 == 0;
+    const unsigned h = r->layout.grid.h;
+    return h > 2 || (h == 2 && (r->job->full_width + 1) / 2 <= 2) || r->plane[1].side_log2 == 0;
 }
 
 #endif

@@ -13,6 +13,11 @@
 #include "kernel/resize_planes.h"
 #include "kernel/yuv.h"
 
+/* 4:4:0 and 4:1:1 have no planes: they are decoded to pixels, from both modes. */
+static bool is_fused(enum fast_sampling s) {
+    return s == FAST_444 || s == FAST_422 || s == FAST_420;
+}
+
 static void place_window(const struct image_job *j, struct planes *out) {
     out->x = j->x;
     out->y = j->y;
@@ -41,7 +46,7 @@ mldf_status mldfi_fast_image_planes(struct image_job *job, struct planes *out, m
     struct fast_layout layout;
     mldfi_fast_image_trim(job->decoder, MEDIA_KEEP_BYTES);
     mldf_status status = mldfi_fast_parse(job->data, job->bytes, &layout, err);
-    if (status < 0 || layout.colour != FAST_YCBCR)
+    if (status < 0 || layout.colour != FAST_YCBCR || !is_fused(layout.grid.sampling))
         return status < 0 ? status : MLDF_END;
     status = mldfi_fast_samples(&r, err);
     if (status == MLDF_OK)
@@ -58,16 +63,12 @@ struct jpeg_planes {
 
 static enum fast_sampling sampling_of(const struct jpeg_frame *f) {
     bool coarse = f->components == 3 && f->h[1] == 1 && f->v[1] == 1 && f->h[2] == 1 && f->v[2] == 1;
-    return !f->ycbcr || !coarse           ? FAST_SAMPLINGS
-           : f->h[0] == 1 && f->v[0] == 1 ? FAST_444
-           : f->h[0] == 2 && f->v[0] == 1 ? FAST_422
-           : f->h[0] == 2 && f->v[0] == 2 ? FAST_420
-                                          : FAST_SAMPLINGS;
+    return f->ycbcr && coarse ? mldfi_fast_sampling(f->h[0], f->v[0]) : FAST_SAMPLINGS;
 }
 
 static bool want(void *user, const struct jpeg_frame *frame) {
     (void)user;
-    return sampling_of(frame) != FAST_SAMPLINGS;
+    return is_fused(sampling_of(frame));
 }
 
 static mldf_status use(void *user, const struct jpeg_frame *frame, mldf_error *err) {

@@ -5,8 +5,9 @@
  *   multimodal_encode.c   a caller's list of parts → record and payload
  *
  *     record    0 ptr u64 · 8 size u64 · 16 mask u32 · 20 parts u32 · 24 tokens u32 · 28 images u32 · 32 pixels u64 · 40 samples u64 · 48 milliseconds u64
- *     payload   entry[parts], 64 bytes each · the parts' payloads
+ *     payload   entry[parts] · the parts' payloads
  *     entry     0 kind u16 · 2 flags u16 (1: null) · 4 group u32 · 8 begin i64 · 16 record, 48 bytes: that of the kind, zeros after it
+ *               where a kind's record is longer than that (videos as packets), all entries have 96 bytes, 80 of them for the record
  *
  * A part's record is what a field of its kind would have in a row; its ptr counts from the payload's first byte. */
 #ifndef MLDF_FIELD_MULTIMODAL_H
@@ -26,12 +27,14 @@ enum {
     PARTS_SAMPLES = 40,
     PARTS_MILLISECONDS = 48,
 
-    ENTRY_BYTES = 64,
+    ENTRY_BYTES = 64, /* of fields whose kinds all have records of ENTRY_RECORD_MAX or less */
+    ENTRY_WIDE = 96,
     ENTRY_FLAGS = 2,
     ENTRY_GROUP = 4,
     ENTRY_BEGIN = 8,
     ENTRY_RECORD = 16,
     ENTRY_RECORD_MAX = 48,
+    ENTRY_RECORD_WIDE = 80,
     ENTRY_NULL = 1,
 
     PARTS_KINDS = 32, /* bits of the mask */
@@ -39,7 +42,8 @@ enum {
 };
 
 struct multimodal_state {
-    mldf_schema *kinds; /* a field for each: its name is the role */
+    mldf_schema *kinds;   /* a field for each: its name is the role */
+    uint32_t entry_bytes; /* ENTRY_BYTES or ENTRY_WIDE */
 };
 
 /* What the record says of all parts together. */
@@ -55,8 +59,8 @@ struct parts_entry {
     uint32_t group;
     int64_t begin;
     const struct schema_field *of;
-    uint8_t record[ENTRY_RECORD_MAX]; /* record_bytes of them; ptr as it is stored */
-    uint64_t offset, bytes;           /* of its payload; 0, 0: it has none */
+    uint8_t record[ENTRY_RECORD_WIDE]; /* record_bytes of them; ptr as it is stored */
+    uint64_t offset, bytes;            /* of its payload; 0, 0: it has none */
 };
 
 /* The number of parts, held against the payload's size. The error's offset counts from the record's first byte. */

@@ -186,12 +186,12 @@ static mldf_status add_part(const struct multimodal_state *s, struct media_kit *
         }
         mldfi_record_set_payload(e.of, e.record, e.offset, e.bytes);
     }
-    at = out->data + index * ENTRY_BYTES;
+    at = out->data + index * s->entry_bytes;
     mldfi_store_u16(at, (uint16_t)kind);
     mldfi_store_u16(at + ENTRY_FLAGS, e.null ? ENTRY_NULL : 0);
     mldfi_store_u32(at + ENTRY_GROUP, part->group);
     mldfi_store_u64(at + ENTRY_BEGIN, (uint64_t)part->begin);
-    memcpy(at + ENTRY_RECORD, e.record, sizeof e.record);
+    memcpy(at + ENTRY_RECORD, e.record, s->entry_bytes - ENTRY_RECORD);
     return mldfi_parts_add(totals, &e, err);
 }
 
@@ -229,11 +229,11 @@ static mldf_status encode_with(const struct multimodal_state *s, struct media_ki
     if (count > (value->bytes - LIST_HEAD) / ITEM_BYTES)
         return mldfi_fail(err, MLDF_E_TYPE, "a list of %" PRIu64 " parts that is cut short", count);
     scratch->size = 0;
-    status = mldfi_buffer_resize(scratch, (size_t)count * ENTRY_BYTES, err);
+    status = mldfi_buffer_resize(scratch, (size_t)count * s->entry_bytes, err);
     if (status < 0)
         return status;
     if (count)
-        memset(scratch->data, 0, (size_t)count * ENTRY_BYTES);
+        memset(scratch->data, 0, (size_t)count * s->entry_bytes);
     status = add_parts(s, kit, value, count, &totals, scratch, err);
     if (status < 0)
         return status;

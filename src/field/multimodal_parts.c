@@ -20,10 +20,10 @@ mldf_status mldfi_parts_check_record(const struct multimodal_state *s, const uin
                                      mldf_error *err) {
     uint64_t parts = mldfi_load_u32(record + PARTS_COUNT);
     uint32_t mask = mldfi_load_u32(record + PARTS_MASK), images = mldfi_load_u32(record + PARTS_IMAGES);
-    if (parts * ENTRY_BYTES > payload_bytes)
+    if (parts * s->entry_bytes > payload_bytes)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, PARTS_COUNT,
                              "%" PRIu64 " parts, whose table needs %" PRIu64 " bytes of a payload of %" PRIu64, parts,
-                             parts * ENTRY_BYTES, payload_bytes);
+                             parts * s->entry_bytes, payload_bytes);
     if (s->kinds->field_count < PARTS_KINDS && mask >> s->kinds->field_count)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, PARTS_MASK, "mask 0x%" PRIx32 " names a kind above %zu", mask,
                              s->kinds->field_count - 1);
@@ -55,8 +55,8 @@ static mldf_status take_range(struct parts_entry *e, uint64_t table, uint64_t pa
 
 mldf_status mldfi_parts_entry(const struct multimodal_state *s, const uint8_t *table, uint64_t parts,
                               uint64_t payload_bytes, uint64_t index, struct parts_entry *out, mldf_error *err) {
-    static const uint8_t zeros[ENTRY_RECORD_MAX];
-    const uint8_t *at = table + index * ENTRY_BYTES;
+    static const uint8_t zeros[ENTRY_RECORD_WIDE];
+    const uint8_t *at = table + index * s->entry_bytes;
     uint16_t flags = mldfi_load_u16(at + ENTRY_FLAGS);
     memset(out, 0, sizeof *out);
     out->kind = mldfi_load_u16(at);
@@ -70,10 +70,10 @@ mldf_status mldfi_parts_entry(const struct multimodal_state *s, const uint8_t *t
         return mldfi_fail_at(err, MLDF_E_CORRUPT, MLDF_NONE, "part %" PRIu64 ": unknown flags 0x%x", index, flags);
     out->of = &s->kinds->fields[out->kind];
     size_t record = out->null ? 0 : out->of->info.record_bytes;
-    if (memcmp(at + ENTRY_RECORD + record, zeros, ENTRY_RECORD_MAX - record) != 0)
+    if (memcmp(at + ENTRY_RECORD + record, zeros, s->entry_bytes - ENTRY_RECORD - record) != 0)
         return bad(err, index, "its record is followed by bytes that are not 0");
     memcpy(out->record, at + ENTRY_RECORD, record);
-    return out->null ? MLDF_OK : take_range(out, parts * ENTRY_BYTES, payload_bytes, index, err);
+    return out->null ? MLDF_OK : take_range(out, parts * s->entry_bytes, payload_bytes, index, err);
 }
 
 /* ---- Totals ---------------------------------------------------------------------------------------------------------------------- */
@@ -152,7 +152,7 @@ bool mldfi_parts_hold_packed(const struct schema_field *field, const mldf_value 
         return false;
     uint64_t parts = mldfi_load_u32((const uint8_t *)value->record + PARTS_COUNT);
     const uint8_t *at = value->data;
-    for (uint64_t i = 0; i < parts; i++, at += ENTRY_BYTES) {
+    for (uint64_t i = 0; i < parts; i++, at += s->entry_bytes) {
         uint16_t kind = mldfi_load_u16(at);
         const struct field_type *type = kind < s->kinds->field_count ? s->kinds->fields[kind].type : NULL;
         if (type && type->is_packed && !(mldfi_load_u16(at + ENTRY_FLAGS) & ENTRY_NULL) &&
@@ -206,7 +206,7 @@ static mldf_status check_totals(const struct parts_totals *t, const uint8_t *rec
 
 mldf_status mldfi_parts_check_deep(const struct multimodal_state *s, const uint8_t *record, const void *payload,
                                    uint64_t payload_bytes, mldf_error *err) {
-    uint64_t parts = mldfi_load_u32(record + PARTS_COUNT), end = parts * ENTRY_BYTES;
+    uint64_t parts = mldfi_load_u32(record + PARTS_COUNT), end = parts * s->entry_bytes;
     struct parts_totals totals = {0};
     struct media_kit kit = {0};
     mldf_status status = mldfi_parts_check_record(s, record, payload_bytes, err);
@@ -341,7 +341,7 @@ mldf_status mldf_parts_count(const mldf_schema *schema, size_t field, const mldf
 /* What is stored in a form for decoders alone becomes the file that was packed, and the record that it would have. */
 static mldf_status unpack(const struct parts_entry *e, mldf_buffer *scratch, mldf_value *value, mldf_error *err) {
     const struct field_type *type = e->of->type;
-    uint8_t record[ENTRY_RECORD_MAX];
+    uint8_t record[ENTRY_RECORD_WIDE];
     mldf_buffer made = MLDF_BUFFER_INIT;
     if (!type->is_packed || !type->is_packed(e->record))
         return MLDF_OK;
@@ -378,7 +378,7 @@ mldf_status mldf_parts_get(const mldf_schema *schema, size_t field, const mldf_v
     status = mldfi_parts_entry(s, value->data, parts, value->bytes, index, &e, err);
     if (status < 0)
         return status;
-    const uint8_t *at = (const uint8_t *)value->data + index * ENTRY_BYTES + ENTRY_RECORD;
+    const uint8_t *at = (const uint8_t *)value->data + index * s->entry_bytes + ENTRY_RECORD;
     *out =
         (mldf_sample_part){.role = e.of->name, .group = e.group, .begin = e.begin, .value = {.kind = MLDF_KIND_NULL}};
     if (kind)

@@ -25,7 +25,8 @@ static const char *const reserved[COLUMNS + 1] = {"kinds", "groups", "begins", "
 static bool is_allowed(uint16_t id) {
     bool allowed = (id >= MLDF_INT && id <= MLDF_JSON) || (id >= MLDF_IMAGE_RAW && id <= MLDF_IMAGE) ||
                    (id >= MLDF_AUDIO_WAVEFORM && id <= MLDF_AUDIO_CODEC_TOKENS) ||
-                   (id >= MLDF_VIDEO_FRAMES && id <= MLDF_VIDEO_OPTICAL_FLOW) || (id >= MLDF_TEXT && id <= 43);
+                   (id >= MLDF_VIDEO_FRAMES && id <= MLDF_VIDEO_OPTICAL_FLOW) ||
+                   (id >= MLDF_TEXT && id <= MLDF_TEXT_HIERARCHICAL);
     return allowed && mldfi_builtin_type(id);
 }
 
@@ -106,9 +107,9 @@ static mldf_status add_kind(mldf_schema *kinds, const struct kind_text *text, ml
     field.name = mldfi_copy_text(text->role, strlen(text->role), err);
     field.arguments = mldfi_copy_text((const char *)text->arguments.data, text->arguments.size - 1, err);
     mldf_status status = field.name && field.arguments ? mldfi_field_bind(&field, type, err) : MLDF_E_MEMORY;
-    if (status == MLDF_OK && field.layout.record_bytes > ENTRY_RECORD_MAX)
+    if (status == MLDF_OK && field.layout.record_bytes > ENTRY_RECORD_WIDE)
         status = mldfi_fail(err, MLDF_E_SCHEMA, "records of %" PRIu32 " bytes, and the entry of a part has room for %d",
-                            field.layout.record_bytes, ENTRY_RECORD_MAX);
+                            field.layout.record_bytes, ENTRY_RECORD_WIDE);
     if (status < 0) {
         mldfi_schema_field_free(&field);
         mldfi_error_prefix(err, "role \"%s\"", text->role);
@@ -128,9 +129,9 @@ static mldf_status add_kind(mldf_schema *kinds, const struct kind_text *text, ml
 /* As a caller gives it: through mldf_schema_add, which checks names of arguments and makes them canonical. */
 static mldf_status check_kind(mldf_schema *kinds, const struct kind_text *text, mldf_error *err) {
     mldf_status status = mldf_schema_add(kinds, text->role, text->type_id, (const char *)text->arguments.data, 0, err);
-    if (status == MLDF_OK && kinds->fields[kinds->field_count - 1].layout.record_bytes > ENTRY_RECORD_MAX)
+    if (status == MLDF_OK && kinds->fields[kinds->field_count - 1].layout.record_bytes > ENTRY_RECORD_WIDE)
         return mldfi_fail(err, MLDF_E_SCHEMA, "role \"%s\": records of more than %d bytes", text->role,
-                          ENTRY_RECORD_MAX);
+                          ENTRY_RECORD_WIDE);
     return status;
 }
 
@@ -202,6 +203,10 @@ static mldf_status bind(void *user, const char *arguments, mldf_record_layout *l
         unbind(user, s);
         return status;
     }
+    s->entry_bytes = ENTRY_BYTES;
+    for (size_t i = 0; i < s->kinds->field_count; i++)
+        if (s->kinds->fields[i].layout.record_bytes > ENTRY_RECORD_MAX)
+            s->entry_bytes = ENTRY_WIDE;
     *layout = (mldf_record_layout){PARTS_RECORD, 8, MLDF_FIELD_SIZE64, true};
     *state = s;
     return MLDF_OK;
@@ -270,9 +275,12 @@ static mldf_status part_edge(const struct schema_field *field, const struct fiel
     return MLDF_OK;
 }
 
-static uint64_t part_table(const struct schema_field *field, const uint8_t *record) {
-    (void)field;
-    return (uint64_t)mldfi_load_u32(record + PARTS_COUNT) * ENTRY_BYTES;
+static uint64_t part_table(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
+                           uint64_t *offset) {
+    const struct multimodal_state *s = field->state;
+    (void)part;
+    *offset = 0;
+    return (uint64_t)mldfi_load_u32(record + PARTS_COUNT) * s->entry_bytes;
 }
 
 static mldf_status part_entry(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
@@ -282,7 +290,7 @@ static mldf_status part_entry(const struct schema_field *field, const struct fie
     uint64_t parts = mldfi_load_u32(record + PARTS_COUNT);
     struct parts_entry e;
     for (; *at < parts; ++*at) {
-        uint16_t kind = mldfi_load_u16(table + *at * ENTRY_BYTES);
+        uint16_t kind = mldfi_load_u16(table + *at * s->entry_bytes);
         if (kind != part->index && kind < s->kinds->field_count) /* one that does not exist is an error */
             continue;
         mldf_status status = mldfi_parts_entry(s, table, parts, payload_bytes, *at, &e, err);
@@ -297,6 +305,20 @@ static mldf_status part_entry(const struct schema_field *field, const struct fie
         return MLDF_OK;
     }
     return MLDF_END;
+}
+
+/* The record counts images and tokens of all kinds together: where one kind has them all, they are its own. */
+static bool part_total(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
+                       bool entries, uint64_t *out) {
+    const struct multimodal_state *s = field->state;
+    for (size_t i = 0; i < s->kinds->field_count; i++) {
+        const struct schema_field *kind = &s->kinds->fields[i];
+        bool counted = entries ? kind->type->self_describing == FAMILY_IMAGE : mldfi_is_tokens(kind->info.type_id);
+        if (counted != (i == part->index))
+            return false;
+    }
+    *out = mldfi_load_u32(record + (entries ? PARTS_IMAGES : PARTS_TOKENS));
+    return true;
 }
 
 static mldf_status part_column(const struct schema_field *field, const struct field_part *part, const uint8_t *record,
@@ -429,6 +451,7 @@ const struct field_type mldfi_type_multimodal = {
     .part_edge = part_edge,
     .part_table = part_table,
     .part_entry = part_entry,
+    .part_total = part_total,
     .part_column = part_column,
     .value_json = value_json,
     .same = same,

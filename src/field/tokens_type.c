@@ -1,7 +1,9 @@
-/* TEXT_TOKENIZED, TEXT_PACKED and TOKEN_STREAM: ids of a vocabulary, as u8, u16 or i32, one width for the field.
+/* TEXT_TOKENIZED, TEXT_PACKED, TEXT_HIERARCHICAL and TOKEN_STREAM: ids of a vocabulary, as u8, u16 or i32, one width for the field.
  *
  *     41  0 ptr u64 · 8 size u32 · 12 num_tokens u32                                     ids
  *     42  0 ptr u64 · 8 size u64 · 16 num_tokens u32 · 20 num_pieces u32                 ids ∥ zeros to 8 ∥ {u32 end, u32 from} each piece
+ *     43  0 ptr u64 · 8 size u64 · 16 num_tokens u32 · 20 num_paragraphs u32 · 24 num_sentences u32 · 28 zero u32
+ *                                                                                        ids ∥ zeros to 8 ∥ u32 end each paragraph ∥ u32 end each sentence
  *     44  0 ptr u64 · 8 size u64 · 16 num_tokens u64 · 24 num_documents u64              ids ∥ zeros to 8 ∥ u64 end each document
  *
  * Reading gives the ids as an array in place; tokens_value.c has the tables. A field 41 without arguments is the 1.0 draft's: its records
@@ -18,7 +20,7 @@
 #include "util/error.h"
 
 bool mldfi_is_tokens(uint16_t type_id) {
-    return type_id == MLDF_TEXT_TOKENIZED || type_id == MLDF_TEXT_PACKED || type_id == MLDF_TOKEN_STREAM;
+    return type_id >= MLDF_TEXT_TOKENIZED && type_id <= MLDF_TOKEN_STREAM;
 }
 
 /* ---- Arguments ------------------------------------------------------------------------------------------------------------- */
@@ -156,7 +158,7 @@ static mldf_status bind_tokens(uint16_t id, const char *arguments, mldf_record_l
         free(s);
         return status;
     }
-    *layout = layouts[id == MLDF_TEXT_TOKENIZED ? 0 : id == MLDF_TEXT_PACKED ? 1 : 2];
+    *layout = layouts[id == MLDF_TEXT_TOKENIZED ? 0 : id == MLDF_TEXT_PACKED ? 1 : 2]; /* 43 and 44: 32 bytes */
     *state = s;
     return MLDF_OK;
 }
@@ -169,6 +171,7 @@ static mldf_status bind_tokens(uint16_t id, const char *arguments, mldf_record_l
     }
 BIND(bind_tokenized, MLDF_TEXT_TOKENIZED)
 BIND(bind_packed, MLDF_TEXT_PACKED)
+BIND(bind_hierarchical, MLDF_TEXT_HIERARCHICAL)
 BIND(bind_stream, MLDF_TOKEN_STREAM)
 
 static void tokens_unbind(void *user, void *state) {
@@ -209,6 +212,10 @@ bool mldfi_tokens_record(const struct tokens_state *s, const uint8_t *record, ui
         out->count = mldfi_load_u32(record + TOKENS_COUNT_41);
     else if (s->type_id == MLDF_TEXT_PACKED)
         out->count = mldfi_load_u32(record + TOKENS_COUNT), out->documents = mldfi_load_u32(record + TOKENS_PIECES_42);
+    else if (s->type_id == MLDF_TEXT_HIERARCHICAL)
+        out->count = mldfi_load_u32(record + TOKENS_COUNT),
+        out->documents = mldfi_load_u32(record + TOKENS_PARAGRAPHS_43),
+        out->sentences = mldfi_load_u32(record + TOKENS_SENTENCES_43);
     else
         out->count = mldfi_load_u64(record + TOKENS_COUNT),
         out->documents = mldfi_load_u64(record + TOKENS_DOCUMENTS_44);
@@ -218,7 +225,7 @@ bool mldfi_tokens_record(const struct tokens_state *s, const uint8_t *record, ui
     if (s->type_id == MLDF_TEXT_TOKENIZED)
         return true;
     out->table = mldfi_align_up(ids, 8);
-    return mldfi_mul_u64(out->documents, mldfi_tokens_entry(s->type_id), &table) &&
+    return mldfi_mul_u64(out->documents + out->sentences, mldfi_tokens_entry(s->type_id), &table) &&
            mldfi_add_u64(out->table, table, &out->bytes);
 }
 
@@ -254,6 +261,10 @@ static mldf_status check_record(const struct tokens_state *s, const uint8_t *rec
                              payload_bytes, r->count, r->width, r->documents);
     if (s->type_id == MLDF_TEXT_TOKENIZED)
         return MLDF_OK;
+    if (s->type_id == MLDF_TEXT_HIERARCHICAL && mldfi_load_u32(record + TOKENS_ZERO_43) != 0)
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, TOKENS_ZERO_43, "the last member of the record is not 0");
+    if (s->type_id == MLDF_TEXT_HIERARCHICAL)
+        return mldfi_levels_check(r, payload ? payload + r->table : NULL, err);
     if (s->type_id == MLDF_TOKEN_STREAM && r->documents == 0 && r->count > 0)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, TOKENS_DOCUMENTS_44,
                              "a stream of %" PRIu64 " tokens without documents", r->count);
@@ -289,6 +300,8 @@ static mldf_status check_ends(const struct tokens_state *s, const struct tokens_
                               mldf_error *err) {
     bool packed = s->type_id == MLDF_TEXT_PACKED;
     uint64_t before = 0;
+    if (s->type_id == MLDF_TEXT_HIERARCHICAL)
+        return mldfi_levels_check_ends(r, table, err);
     for (uint64_t i = 0; i < r->documents; i++, table += 8) {
         uint64_t end = packed ? mldfi_load_u32(table) : mldfi_load_u64(table);
         if (end > r->count || (packed ? end <= before : end < before))
@@ -301,14 +314,18 @@ static mldf_status check_ends(const struct tokens_state *s, const struct tokens_
     return MLDF_OK;
 }
 
-/* Which document holds the token? The table is good up to there. */
+/* Which document, piece or sentence holds the token? The table is good up to there. */
 static uint64_t document_of(const struct tokens_state *s, const struct tokens_record *r, const uint8_t *table,
                             uint64_t token) {
-    uint64_t low = 0, high = r->documents;
+    bool levels = s->type_id == MLDF_TEXT_HIERARCHICAL;
+    uint64_t low = 0, high = levels ? r->sentences : r->documents;
+    uint32_t step = mldfi_tokens_entry(s->type_id);
+    if (levels && table)
+        table += step * r->documents;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        const uint8_t *entry = table + 8 * middle;
-        uint64_t end = s->type_id == MLDF_TEXT_PACKED ? mldfi_load_u32(entry) : mldfi_load_u64(entry);
+        const uint8_t *entry = table + step * middle;
+        uint64_t end = s->type_id == MLDF_TOKEN_STREAM ? mldfi_load_u64(entry) : mldfi_load_u32(entry);
         if (end > token)
             high = middle;
         else
@@ -321,7 +338,8 @@ static mldf_status outside(const struct tokens_state *s, const struct tokens_rec
                            int64_t id, uint64_t at, mldf_status status, mldf_error *err) {
     char place[64] = "";
     if (s->type_id != MLDF_TEXT_TOKENIZED)
-        snprintf(place, sizeof place, " (document %" PRIu64 ")", document_of(s, r, table, at));
+        snprintf(place, sizeof place, " (%s %" PRIu64 ")",
+                 s->type_id == MLDF_TEXT_HIERARCHICAL ? "sentence" : "document", document_of(s, r, table, at));
     return mldfi_fail_at(err, status, MLDF_NONE,
                          "token %" PRIu64 "%s is %" PRId64 ", outside the vocabulary: 0 to %" PRIu64, at, place, id,
                          s->limit - 1);
@@ -355,7 +373,7 @@ static mldf_status tokens_check_deep(const void *state, const uint8_t *record, c
 struct source {
     mldf_dtype dtype;
     const uint8_t *ids, *table;
-    uint64_t count, documents;
+    uint64_t count, documents, sentences;
 };
 
 static mldf_status from_array(const struct tokens_state *s, const mldf_value *value, struct source *out,
@@ -372,6 +390,7 @@ static mldf_status from_array(const struct tokens_state *s, const mldf_value *va
     out->ids = value->data;
     out->count = value->dims[0];
     out->documents = s->type_id == MLDF_TEXT_TOKENIZED || out->count ? 1 : 0;
+    out->sentences = s->type_id == MLDF_TEXT_HIERARCHICAL ? out->documents : 0;
     return MLDF_OK;
 }
 
@@ -387,13 +406,15 @@ static mldf_status from_bytes(const struct tokens_state *s, const mldf_value *va
         return mldfi_fail(err, MLDF_E_RANGE, "%" PRIu64 " bytes are not a value of mldf_tokens_value", value->bytes);
     out->count = mldfi_load_u64(p);
     out->documents = mldfi_load_u64(p + 8);
-    uint32_t dtype = mldfi_load_u32(p + 16);
+    if (s->type_id == MLDF_TEXT_HIERARCHICAL)
+        out->sentences = out->documents >> 32, out->documents &= UINT32_MAX;
+    uint32_t dtype = mldfi_load_u32(p + 16), entry = mldfi_tokens_entry(s->type_id);
     if (dtype < MLDF_I8 || dtype > MLDF_U64)
         return mldfi_fail(err, MLDF_E_TYPE, "tokens of dtype %" PRIu32 "; they are integers", dtype);
     out->dtype = (mldf_dtype)dtype;
     if (!mldfi_mul_u64(out->count, mldf_dtype_bytes(out->dtype), &ids) || ids > UINT64_MAX - 8 ||
-        !mldfi_mul_u64(out->documents, 8, &table) || !mldfi_add_u64(mldfi_align_up(ids, 8), table, &table) ||
-        table != value->bytes - TOKENS_HEAD)
+        !mldfi_mul_u64(out->documents + out->sentences, entry, &table) ||
+        !mldfi_add_u64(mldfi_align_up(ids, 8), table, &table) || table != value->bytes - TOKENS_HEAD)
         return mldfi_fail(err, MLDF_E_RANGE,
                           "%" PRIu64 " bytes are not %" PRIu64 " tokens of %s and %" PRIu64 " documents", value->bytes,
                           out->count, mldf_dtype_name(out->dtype), out->documents);
@@ -401,7 +422,10 @@ static mldf_status from_bytes(const struct tokens_state *s, const mldf_value *va
     out->table = out->ids + mldfi_align_up(ids, 8);
     r.count = out->count;
     r.documents = out->documents;
-    mldf_status status = check_ends(&as_given, &r, out->table, err);
+    r.sentences = out->sentences;
+    mldf_status status = s->type_id == MLDF_TEXT_HIERARCHICAL ? mldfi_levels_check(&r, out->table, err) : MLDF_OK;
+    if (status == MLDF_OK)
+        status = check_ends(&as_given, &r, out->table, err);
     if (status == MLDF_OK && s->type_id == MLDF_TOKEN_STREAM &&
         (out->documents ? mldfi_load_u64(out->table + 8 * (out->documents - 1)) : 0) != out->count)
         status = mldfi_fail(err, MLDF_E_CORRUPT, "the documents of a stream do not end with its %" PRIu64 " tokens",
@@ -414,7 +438,8 @@ static mldf_status from_bytes(const struct tokens_state *s, const mldf_value *va
 static mldf_status lay_out(const struct tokens_state *s, const struct source *from, mldf_buffer *scratch,
                            const void **payload, uint64_t *payload_bytes, mldf_error *err) {
     uint64_t ids = from->count * s->width, table = mldfi_align_up(ids, 8), bytes;
-    if (!mldfi_add_u64(table, 8 * from->documents, &bytes) || bytes > SIZE_MAX / 2)
+    uint64_t entries = mldfi_tokens_entry(s->type_id) * (from->documents + from->sentences);
+    if (!mldfi_add_u64(table, entries, &bytes) || bytes > SIZE_MAX / 2)
         return mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " tokens", from->count);
     if (s->type_id == MLDF_TEXT_TOKENIZED)
         bytes = ids;
@@ -428,7 +453,10 @@ static mldf_status lay_out(const struct tokens_state *s, const struct source *fr
         return MLDF_OK;
     memset(scratch->data + ids, 0, (size_t)(table - ids));
     if (from->table) {
-        memcpy(scratch->data + table, from->table, (size_t)(8 * from->documents));
+        memcpy(scratch->data + table, from->table, (size_t)entries);
+    } else if (from->sentences) { /* one paragraph of one sentence */
+        mldfi_store_u32(scratch->data + table, (uint32_t)from->count);
+        mldfi_store_u32(scratch->data + table + 4, (uint32_t)from->count);
     } else if (from->documents) { /* one; a piece begins its document */
         mldfi_store_u64(scratch->data + table, from->count);
     }
@@ -458,7 +486,9 @@ static mldf_status tokens_encode(void *user, const void *state, const mldf_value
                           from.documents);
     uint64_t at = mldfi_ids_find_outside(from.dtype, from.ids, from.count, s->limit);
     if (at < from.count) {
-        struct tokens_record r = {.count = from.count, .documents = from.table ? from.documents : 0};
+        struct tokens_record r = {.count = from.count,
+                                  .documents = from.table ? from.documents : 0,
+                                  .sentences = from.table ? from.sentences : 0};
         return outside(s, &r, from.table, mldfi_id_at(from.dtype, from.ids, at), at, MLDF_E_RANGE, err);
     }
     if (from.dtype == s->dtype && s->type_id == MLDF_TEXT_TOKENIZED) {
@@ -472,6 +502,11 @@ static mldf_status tokens_encode(void *user, const void *state, const mldf_value
     } else if (s->type_id == MLDF_TEXT_PACKED) {
         mldfi_store_u32(record + TOKENS_COUNT, (uint32_t)from.count);
         mldfi_store_u32(record + TOKENS_PIECES_42, (uint32_t)from.documents);
+    } else if (s->type_id == MLDF_TEXT_HIERARCHICAL) {
+        mldfi_store_u32(record + TOKENS_COUNT, (uint32_t)from.count);
+        mldfi_store_u32(record + TOKENS_PARAGRAPHS_43, (uint32_t)from.documents);
+        mldfi_store_u32(record + TOKENS_SENTENCES_43, (uint32_t)from.sentences);
+        mldfi_store_u32(record + TOKENS_ZERO_43, 0);
     } else {
         mldfi_store_u64(record + TOKENS_COUNT, from.count);
         mldfi_store_u64(record + TOKENS_DOCUMENTS_44, from.documents);
@@ -485,7 +520,7 @@ static void tokens_observe(const void *state, const uint8_t *record, struct obse
     const struct tokens_state *s = state;
     uint64_t count = s->draft                            ? mldfi_load_u16(record + TOKENS_COUNT_41)
                      : s->type_id == MLDF_TEXT_TOKENIZED ? mldfi_load_u32(record + TOKENS_COUNT_41)
-                     : s->type_id == MLDF_TEXT_PACKED    ? mldfi_load_u32(record + TOKENS_COUNT)
+                     : s->type_id != MLDF_TOKEN_STREAM   ? mldfi_load_u32(record + TOKENS_COUNT)
                                                          : mldfi_load_u64(record + TOKENS_COUNT);
     memset(out, 0, sizeof *out);
     if (s->draft)
@@ -507,7 +542,7 @@ static mldf_status tokens_range(const void *state, const uint8_t *record, const 
         uint64_t at = mldfi_ids_find_outside(r.dtype, payload, r.count, s->limit);
         const uint8_t *table = r.table < payload_bytes ? (const uint8_t *)payload + r.table : NULL;
         if (!table)
-            r.documents = 0;
+            r.documents = r.sentences = 0;
         return outside(s, &r, table, mldfi_id_at(r.dtype, payload, at), at, MLDF_E_RANGE, err);
     }
     *least = (uint64_t)range.least;
@@ -544,18 +579,18 @@ static bool tokens_steps(const struct schema_field *field, const uint8_t *record
     const struct tokens_state *s = field->state;
     if (s->draft)
         return false;
-    *out = (struct field_steps){s->type_id == MLDF_TOKEN_STREAM  ? mldfi_load_u64(record + 16)
-                                : s->type_id == MLDF_TEXT_PACKED ? mldfi_load_u32(record + 16)
-                                                                 : mldfi_load_u32(record + 12),
+    *out = (struct field_steps){s->type_id == MLDF_TOKEN_STREAM     ? mldfi_load_u64(record + 16)
+                                : s->type_id != MLDF_TEXT_TOKENIZED ? mldfi_load_u32(record + 16)
+                                                                    : mldfi_load_u32(record + 12),
                                 0};
     return true;
 }
 
-#define TYPE(NAME, ID, TEXT, BIND, STREAM, ENDING, EXPORT, JSON, SAME) \
+#define TYPE(NAME, ID, TEXT, BIND, STREAM, ENDING, EXPORT, JSON, SAME, PARTS) \
     const struct field_type NAME = { \
         .type = {sizeof(mldf_type), ID, TEXT, NULL, BIND, tokens_unbind, tokens_encode, tokens_decode}, \
         .name = TEXT, \
-        .draft_differs = (ID) == MLDF_TEXT_PACKED, \
+        .draft_differs = (ID) == MLDF_TEXT_PACKED || (ID) == MLDF_TEXT_HIERARCHICAL, \
         .observe = tokens_observe, \
         .range = tokens_range, \
         .describe = tokens_describe, \
@@ -572,10 +607,15 @@ static bool tokens_steps(const struct schema_field *field, const uint8_t *record
         .value_json = JSON, \
         .same = SAME, \
         .letter = 'a', \
-    }
+        PARTS}
+#define LEVELS \
+    .part = mldfi_level_part, .part_edge = mldfi_level_part_edge, .part_table = mldfi_level_part_table, \
+    .part_column = mldfi_level_part_column,
 TYPE(mldfi_type_text_tokenized, MLDF_TEXT_TOKENIZED, "text_tokenized", bind_tokenized, false, "npy", NULL,
-     mldfi_tokens_json, NULL);
+     mldfi_tokens_json, NULL, );
 TYPE(mldfi_type_text_packed, MLDF_TEXT_PACKED, "text_packed", bind_packed, false, "json", mldfi_tokens_export,
-     mldfi_tokens_json, mldfi_packed_same);
+     mldfi_tokens_json, mldfi_packed_same, );
+TYPE(mldfi_type_text_hierarchical, MLDF_TEXT_HIERARCHICAL, "text_hierarchical", bind_hierarchical, false, "json",
+     mldfi_tokens_export, mldfi_tokens_json, mldfi_levels_same, LEVELS);
 TYPE(mldfi_type_token_stream, MLDF_TOKEN_STREAM, "token_stream", bind_stream, true, "json", mldfi_tokens_export,
-     mldfi_tokens_json, mldfi_stream_same);
+     mldfi_tokens_json, mldfi_stream_same, );

@@ -18,7 +18,7 @@ mldf_status mldf_tokens_of(const mldf_field *field, const mldf_value *value, mld
         return mldfi_fail(err, MLDF_E_TYPE, "field \"%s\": not a value of a token field", field->name);
     const uint8_t *record = value->record;
     *out = (mldf_tokens){field->type_id, value->dtype, value->data, value->dims[0], 1, NULL};
-    if (field->type_id == MLDF_TEXT_TOKENIZED)
+    if (field->type_id == MLDF_TEXT_TOKENIZED || field->type_id == MLDF_TEXT_HIERARCHICAL)
         return MLDF_OK;
     out->documents = field->type_id == MLDF_TEXT_PACKED ? mldfi_load_u32(record + TOKENS_PIECES_42)
                                                         : mldfi_load_u64(record + TOKENS_DOCUMENTS_44);
@@ -28,10 +28,10 @@ mldf_status mldf_tokens_of(const mldf_field *field, const mldf_value *value, mld
 }
 
 static uint64_t end_of(const mldf_tokens *t, uint64_t index) {
-    if (t->type_id == MLDF_TEXT_TOKENIZED) /* one document, and no table */
+    if (!t->table) /* one document */
         return t->count;
-    const uint8_t *entry = (const uint8_t *)t->table + 8 * index;
-    return t->type_id == MLDF_TEXT_PACKED ? mldfi_load_u32(entry) : mldfi_load_u64(entry);
+    const uint8_t *entry = (const uint8_t *)t->table + mldfi_tokens_entry(t->type_id) * index;
+    return t->type_id == MLDF_TOKEN_STREAM ? mldfi_load_u64(entry) : mldfi_load_u32(entry);
 }
 
 mldf_status mldf_tokens_document(const mldf_tokens *tokens, uint64_t index, uint64_t *begin, uint64_t *end,
@@ -115,10 +115,31 @@ static mldf_status ids_json(const mldf_tokens *t, mldf_buffer *out, mldf_error *
     return status < 0 ? status : mldfi_buffer_append_text(out, "]", err);
 }
 
-static mldf_status ends_json(const mldf_tokens *t, mldf_buffer *out, mldf_error *err) {
-    mldf_status status = mldfi_buffer_append_text(out, ",\"ends\":[", err);
+static mldf_status list_ends(const mldf_tokens *t, const char *name, mldf_buffer *out, mldf_error *err) {
+    mldf_status status = mldfi_buffer_printf(out, err, ",\"%s\":[", name);
     for (uint64_t i = 0; i < t->documents && status >= 0; i++)
         status = mldfi_buffer_printf(out, err, "%s%" PRIu64, i ? "," : "", end_of(t, i));
+    return status;
+}
+
+/* Of hierarchical text: the ends of both levels, or of one with more entries than `most` their number. */
+static mldf_status levels_json(const mldf_field *field, const mldf_value *value, uint64_t most, mldf_buffer *out,
+                               mldf_error *err) {
+    mldf_status status = MLDF_OK;
+    for (int level = MLDF_LEVEL_PARAGRAPH; level <= MLDF_LEVEL_SENTENCE && status >= 0; level++) {
+        const char *name = level == MLDF_LEVEL_PARAGRAPH ? "paragraphs" : "sentences";
+        mldf_tokens t;
+        status = mldf_tokens_level(field, value, (mldf_token_level)level, &t, err);
+        if (status >= 0 && t.documents > most)
+            status = mldfi_buffer_printf(out, err, ",\"%s\":%" PRIu64, name, t.documents);
+        else if (status >= 0 && (status = list_ends(&t, name, out, err)) >= 0)
+            status = mldfi_buffer_append_text(out, "]", err);
+    }
+    return status;
+}
+
+static mldf_status ends_json(const mldf_tokens *t, mldf_buffer *out, mldf_error *err) {
+    mldf_status status = list_ends(t, "ends", out, err);
     if (status >= 0 && t->type_id == MLDF_TEXT_PACKED)
         status = mldfi_buffer_append_text(out, "],\"from\":[", err);
     for (uint64_t i = 0; t->type_id == MLDF_TEXT_PACKED && i < t->documents && status >= 0; i++)
@@ -157,14 +178,16 @@ mldf_status mldfi_tokens_json(const struct schema_field *field, const mldf_value
             status = mldfi_buffer_printf(out, err, ",\"dtype\":\"%s\",\"tokens\":%" PRIu64, mldf_dtype_name(t.dtype),
                                          t.count);
     }
-    if (status >= 0)
+    if (status >= 0 && t.type_id == MLDF_TEXT_HIERARCHICAL)
+        status = levels_json(&field->info, value, SHOWN, out, err);
+    else if (status >= 0)
         status = mldfi_buffer_printf(out, err, ",\"documents\":%" PRIu64, t.documents);
-    if (status >= 0 && t.documents <= SHOWN)
+    if (status >= 0 && t.type_id != MLDF_TEXT_HIERARCHICAL && t.documents <= SHOWN)
         status = ends_json(&t, out, err);
     return status < 0 ? status : mldfi_buffer_append_text(out, "}", err);
 }
 
-/* {"tokens":[…],"ends":[…]}: an array alone would lose the documents. */
+/* {"tokens":[…],"ends":[…]}, of hierarchical text {"tokens":[…],"paragraphs":[…],"sentences":[…]}: an array alone would lose the documents. */
 mldf_status mldfi_tokens_export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
                                 struct export_room *room, struct exported *out, mldf_error *err) {
     mldf_tokens t;
@@ -177,7 +200,8 @@ mldf_status mldfi_tokens_export(const struct schema_field *field, const mldf_val
     if (status >= 0)
         status = ids_json(&t, file, err);
     if (status >= 0)
-        status = ends_json(&t, file, err);
+        status = t.type_id == MLDF_TEXT_HIERARCHICAL ? levels_json(&field->info, value, UINT64_MAX, file, err)
+                                                     : ends_json(&t, file, err);
     if (status >= 0)
         status = mldfi_buffer_append_text(file, "}", err);
     *out = (struct exported){.ending = "json", .data = file->data, .bytes = file->size};

@@ -50,6 +50,8 @@ const struct field_type *mldfi_builtin_type(uint16_t id) {
         return &mldfi_type_text_tokenized;
     case MLDF_TEXT_PACKED:
         return &mldfi_type_text_packed;
+    case MLDF_TEXT_HIERARCHICAL:
+        return &mldfi_type_text_hierarchical;
     case MLDF_TOKEN_STREAM:
         return &mldfi_type_token_stream;
     case MLDF_MULTIMODAL:

@@ -18,7 +18,7 @@ extern const struct field_type mldfi_type_audio_spectrogram, mldfi_type_audio_co
 extern const struct field_type mldfi_type_video_frames;                                     /* video_frames.c */
 extern const struct field_type mldfi_type_video_compressed;                                 /* video_compressed.c */
 extern const struct field_type mldfi_type_video_optical_flow;                               /* video_flow.c */
-extern const struct field_type mldfi_type_text_tokenized, mldfi_type_text_packed,
+extern const struct field_type mldfi_type_text_tokenized, mldfi_type_text_packed, mldfi_type_text_hierarchical,
     mldfi_type_token_stream;                          /* tokens_type.c */
 extern const struct field_type mldfi_type_multimodal; /* multimodal_type.c */
 

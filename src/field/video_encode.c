@@ -182,6 +182,9 @@ mldf_status mldfi_video_encode_worker(const struct schema_field *field, void *wo
     if (value->kind != MLDF_KIND_BYTES)
         return mldfi_wrong_kind(value, "the bytes of a video file", err);
     mldf_status status = mldfi_check_data(value, err);
+    if (status == MLDF_OK && mldfi_video_is_packed(value))
+        return mldfi_video_take_packed(field ? field->state : NULL, value, record, scratch, payload, payload_bytes,
+                                       err);
     if (status == MLDF_OK)
         status = mldfi_av_file_module(&m, err);
     if (status < 0)

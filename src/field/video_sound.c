@@ -17,7 +17,7 @@ bool mldfi_video_takes_sound(const struct av_stream *s) {
     if (!s->rate || !s->channels || s->channels > AUDIO_DECODED_CHANNELS)
         return false;
     return s->pcm || (mldfi_audio_is_packets((mldf_audio_codec)s->codec) &&
-                      mldfi_audio_decoder((mldf_audio_codec)s->codec, &decoder, NULL) == MLDF_OK);
+                      mldfi_audio_decoder((mldf_audio_codec)s->codec, NULL, &decoder, NULL) == MLDF_OK);
 }
 
 void mldfi_sound_free(struct sound_parts *s) {
@@ -97,9 +97,9 @@ mldf_status mldfi_sound_add(struct sound_parts *s, const struct av_packet *in, m
 /* How many samples each packet gives, by decoding; AAC says then whether it depends on its history. */
 static mldf_status measure(struct audio_parts *p, mldf_error *err) {
     const struct audio_decoder *type;
-    struct audio_setup setup = {p->info, p->extra.data, p->extra.size};
+    struct audio_setup setup = {.info = p->info, .extra = p->extra.data, .extra_bytes = p->extra.size};
     void *decoder;
-    mldf_status status = mldfi_audio_decoder(p->info.codec, &type, err);
+    mldf_status status = mldfi_audio_decoder(p->info.codec, NULL, &type, err);
     if (status == MLDF_OK && type == &mldfi_decoder_av)
         return mldfi_av_settle(p, err);
     if (status == MLDF_OK)

@@ -18,6 +18,15 @@ struct video_state {
 mldf_status mldfi_video_encode_worker(const struct schema_field *field, void *worker, const mldf_value *value,
                                       uint8_t *record, mldf_buffer *scratch, const void **payload,
                                       uint64_t *payload_bytes, mldf_error *err);
+/* video_cut.c. A value that is packed already, as bytes (mldf_video_pack): is it one, and what is stored of it. */
+bool mldfi_video_is_packed(const mldf_value *value);
+mldf_status mldfi_video_take_packed(const struct video_state *state, const mldf_value *value, uint8_t *record,
+                                    mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes,
+                                    mldf_error *err);
+/* Frames [first, first + count) without sound: the record without ptr and size, and the payload, appended. whole: the record of the whole. Its tables
+ * were checked. */
+mldf_status mldfi_video_cut(const uint8_t *whole, const struct video_head *head, const struct audio_bytes *in,
+                            uint32_t first, uint32_t count, uint8_t *record, mldf_buffer *out, mldf_error *err);
 /* The streams that are taken of a file; UINT32_MAX: there is none. */
 void mldfi_video_choose(const struct av_file_module *m, void *file, uint32_t streams, uint32_t *video, uint32_t *sound);
 /* Can the sound's codec be stored? */

@@ -75,7 +75,7 @@ static bool is_number(const mldf_value *value) {
 /* ---- One sample --------------------------------------------------------------------------------------------------------- */
 
 static bool has_part(const mldf_field *field, const mldf_value *value) {
-    return value->kind != MLDF_KIND_NULL && field->known;
+    return value->kind != MLDF_KIND_NULL && field->known && field->type_id != MLDF_MULTIMODAL;
 }
 
 static mldf_status prepare(const struct sample_sink *sink, struct sink_kit *kit, struct media_kit *media,
@@ -263,6 +263,15 @@ static mldf_status check_fields(const struct sink_options *options, mldf_error *
         else if (!field->known)
             return mldfi_fail(err, MLDF_E_SCHEMA, "field %s is of type %u, which is not known here", field->name,
                               field->type_id);
+        if (field->type_id != MLDF_MULTIMODAL || !field->known)
+            continue;
+        if (!options->drop_fields)
+            return mldfi_fail(err, MLDF_E_SCHEMA,
+                              "field %s is multimodal, and a value is one member of a tar archive; mldf.to_documents "
+                              "of the Python package writes a member for each part",
+                              field->name);
+        mldfi_warn(options->writer->context, "field %s is left out: it is multimodal, not one member of an archive",
+                   field->name);
     }
     return MLDF_OK;
 }

@@ -1,10 +1,17 @@
 /* Documents of tokens into the files of other trainers: Megatron's X.bin and X.idx, nanoGPT's bare u16 .bin, datatrove's X.ds with X.ds.index, X.ds.metadata
- * and, of a side column loss_mask, X.ds.loss. One token field; a row, or a document of a stream, is a document there. The index gets its name last, so that it never names tokens that are not there. See sink.h. */
+ * and, of a side column loss_mask, X.ds.loss. One token field; a row, or a document of a stream, is a document there. See sink.h.
+ *
+ * All files are written and synced under temporary names; then, so that an index never names tokens that are not its own, whenever the process is killed:
+ *
+ *     the old index is removed ──► tokens, metadata and losses get their names ──► the new index gets its name
+ *
+ * In between there is no index: nobody can open the dataset, and the same command makes it whole. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "field/field.h"
@@ -201,39 +208,75 @@ static mldf_status write_about(struct token_sink *s, uint64_t *bytes, mldf_error
     return status;
 }
 
-/* Everything of datatrove's but the tokens and the index. */
-static mldf_status finish_beside(struct token_sink *s, uint64_t *bytes, mldf_error *err) {
-    uint64_t about = 0, losses = mldfi_stage_bytes(&s->losses);
-    mldf_status status = write_about(s, &about, err);
+static mldf_status remove_old(const char *path, mldf_error *err) {
+    if (unlink(path) != 0 && errno != ENOENT)
+        return mldfi_fail_file_errno(err, errno, path, "cannot be removed");
+    return MLDF_OK;
+}
+
+/* The old index, if it is to be replaced. Its permission bits pass to the new one, as in every overwriting. */
+static mldf_status remove_index(const struct token_sink *s, mldf_error *err) {
+    struct stat old;
+    if (s->format == NANOGPT || !s->overwrite || stat(s->idx, &old) != 0)
+        return MLDF_OK;
+    (void)fchmod(s->idx_file.fd, old.st_mode & 07777);
+    mldf_status status = remove_old(s->idx, err);
+    return status < 0 ? status : mldfi_file_sync_folder(s->idx, err);
+}
+
+static mldf_status settle_file(struct os_file *file, uint64_t bytes, mldf_error *err) {
+    mldf_status status = mldfi_file_truncate(file, bytes, err);
+    return status < 0 ? status : mldfi_file_sync(file, err);
+}
+
+/* Every byte is on the disk, under temporary names. *bytes: of all files. */
+static mldf_status write_all(struct token_sink *s, uint64_t *bytes, mldf_error *err) {
+    uint64_t ids = mldfi_stage_bytes(&s->ids), index = mldfi_stage_bytes(&s->lengths), about = 0;
+    uint64_t losses = mldfi_stage_bytes(&s->losses);
+    mldf_status status = mldfi_stage_flush(&s->ids, err);
     if (status >= 0)
-        status = mldfi_stage_publish(&s->about_file, about, s->about, s->overwrite, err);
+        status = settle_file(&s->bin_file, ids, err);
+    if (status >= 0 && s->format == MEGATRON)
+        status = write_index(s, &index, err);
+    if (status >= 0 && s->format == DATATROVE)
+        status = mldfi_stage_flush(&s->lengths, err);
+    if (status >= 0 && s->format == DATATROVE)
+        status = write_about(s, &about, err);
+    if (status >= 0 && s->format == DATATROVE)
+        status = settle_file(&s->about_file, about, err);
     if (status >= 0 && s->loss != SIZE_MAX)
         status = mldfi_stage_flush(&s->losses, err);
     if (status >= 0 && s->loss != SIZE_MAX)
-        status = mldfi_stage_publish(&s->loss_file, losses, s->loss_name, s->overwrite, err);
-    else if (status >= 0 && unlink(s->loss_name) != 0 && errno != ENOENT) /* of tokens that were there before */
-        status = mldfi_fail_file(err, MLDF_E_IO, s->loss_name, "cannot be removed: %s", strerror(errno));
-    *bytes += about + losses;
+        status = settle_file(&s->loss_file, losses, err);
+    if (status >= 0 && s->format != NANOGPT)
+        status = settle_file(&s->idx_file, index, err);
+    *bytes = ids + about + losses + (s->format == NANOGPT ? 0 : index);
+    return status;
+}
+
+/* The order of the file's head. */
+static mldf_status name_all(struct token_sink *s, mldf_error *err) {
+    mldf_status status = remove_index(s, err);
+    if (status >= 0)
+        status = mldfi_file_publish(&s->bin_file, s->bin, s->overwrite, err);
+    if (status >= 0 && s->format == DATATROVE)
+        status = mldfi_file_publish(&s->about_file, s->about, s->overwrite, err);
+    if (status >= 0 && s->loss != SIZE_MAX)
+        status = mldfi_file_publish(&s->loss_file, s->loss_name, s->overwrite, err);
+    else if (status >= 0 && s->format == DATATROVE) /* of tokens that were there before */
+        status = remove_old(s->loss_name, err);
+    if (status >= 0 && s->format != NANOGPT)
+        status = mldfi_file_publish(&s->idx_file, s->idx, s->overwrite, err);
     return status;
 }
 
 static mldf_status finish(struct sample_sink *sink, struct sink_result *result, mldf_error *err) {
     struct token_sink *s = (struct token_sink *)sink;
-    uint64_t bytes = mldfi_stage_bytes(&s->ids), ids = bytes, index = 0;
-    mldf_status status = mldfi_stage_flush(&s->ids, err);
-    if (status >= 0 && s->format == MEGATRON)
-        status = write_index(s, &index, err);
-    if (status >= 0 && s->format == DATATROVE) {
-        index = mldfi_stage_bytes(&s->lengths);
-        status = mldfi_stage_flush(&s->lengths, err);
-    }
+    uint64_t bytes = 0;
+    mldf_status status = write_all(s, &bytes, err);
     if (status >= 0)
-        status = mldfi_stage_publish(&s->bin_file, ids, s->bin, s->overwrite, err);
-    if (status >= 0 && s->format == DATATROVE)
-        status = finish_beside(s, &bytes, err);
-    if (status >= 0 && s->format != NANOGPT)
-        status = mldfi_stage_publish(&s->idx_file, index, s->idx, s->overwrite, err);
-    *result = (struct sink_result){s->samples, bytes + index};
+        status = name_all(s, err);
+    *result = (struct sink_result){s->samples, bytes};
     free_sink(s);
     return status;
 }

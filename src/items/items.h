@@ -60,7 +60,7 @@ struct item_arg {
     double number; /* FLAG: 0 or 1; CHOICE: the word's index */
     char *name;    /* NAME: of a field; malloc'ed */
 };
-enum { ITEM_PARAMS = 32 };
+enum { ITEM_PARAMS = 40 };
 
 /* ---- The table (row_table.c) ------------------------------------------------------------------------------------------------ */
 
@@ -112,6 +112,7 @@ struct item_map {
     const char *name;
     const struct item_param *params;
     bool cuts;        /* its first argument is the field that it cuts */
+    bool parts;       /* which may be one of multimodal samples */
     uint32_t version; /* of the algorithm: part of the digest */
     /* Checks the arguments, fills in what was not given, makes the tables and view->first_item. */
     mldf_status (*open)(mldf_view *view, mldf_error *err);

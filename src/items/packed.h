@@ -6,15 +6,17 @@
  *   packed_item.c       the pieces of one item with their tokens
  *   packed_output.c     tokens, labels, positions ... of an item, written to where they are wanted
  *   packed_objective.c  fill in the middle, masked tokens
+ *   packed_parts.c      documents of several parts: tokens, and runs of placeholders for images
  *
- * A document is a row; of a token stream, one of the documents of its rows. */
+ * A document is a row; of a token stream, one of the documents of its rows; of multimodal samples, a row or what was cut of one, so that no image is
+ * cut. */
 #ifndef MLDF_ITEMS_PACKED_H
 #define MLDF_ITEMS_PACKED_H
 
 #include "format/packing.h"
 #include "items/items.h"
 
-/* Parameters, in the order of the text. Those from PAD on change what an item shows, not which items there are. */
+/* Parameters, in the order of the text. Those from PAD to DTYPE change what an item shows, not which items there are. */
 enum {
     PACKED_LENGTH,
     PACKED_ALGORITHM,
@@ -45,6 +47,11 @@ enum {
     PACKED_MAX,
     PACKED_TARGET,
     PACKED_DTYPE,
+    PACKED_IMAGE_ID, /* to MISSING: of documents of several parts */
+    PACKED_IMAGE,
+    PACKED_IMAGE_TOKENS,
+    PACKED_PATCH,
+    PACKED_MISSING,
     PACKED_PARAMS
 };
 enum { OBJECTIVE_CAUSAL, OBJECTIVE_FIM, OBJECTIVE_MLM };
@@ -69,6 +76,8 @@ enum packed_kind {
     KIND_DOCUMENTS,
     KIND_LOSS,
     KIND_MASK,
+    KIND_IMAGE_MASK, /* of documents of several parts */
+    KIND_PARTS,
     KIND_COLUMN
 };
 enum { PACKED_COLUMNS = 32 };
@@ -86,6 +95,17 @@ struct packed_column {
     size_t *fields; /* in each reader */
 };
 
+/* Documents of several parts. The stream of one is bos?, the tokens of its text parts and a run of placeholders for each image, in their order, eos?. */
+struct packed_parts {
+    size_t *image;    /* of each reader: the kind of its images */
+    uint32_t *texts;  /* and its kinds of tokens, as bits */
+    bool by_record;   /* the record of a sample says how long its stream is */
+    int64_t bos, eos; /* -1: none. The plan knows nothing of them */
+    int64_t image_id;
+    uint32_t image_tokens, patch, missing; /* patch 0: image_tokens of every image; missing: of an image that is null */
+    int long_documents;
+};
+
 struct packed {
     struct packing *plans; /* one of all documents, or one for each reader */
     size_t plan_count;
@@ -100,6 +120,7 @@ struct packed {
     bool wide;             /* tokens, labels, positions are i64 */
     int objective, ends, positions, cu;
     bool shift, target;
+    struct packed_parts *parts; /* NULL: documents are tokens alone */
     int64_t base;
     mldf_dtype *dtypes; /* of the stored ids, by reader */
     struct packed_field fields[KIND_COLUMN + PACKED_COLUMNS];
@@ -174,6 +195,13 @@ struct packed_piece {
 static inline bool mldfi_packed_ends_document(const struct packed_piece *e) {
     return !e->more && !e->more_eos && e->from + e->length == e->tokens;
 }
+/* An image of an item. */
+struct packed_image {
+    uint32_t reader, begin, count; /* its placeholders */
+    uint64_t row, part;
+    bool first; /* of its piece */
+    bool null;
+};
 struct packed_item {
     const mldf_view *view;
     uint64_t item, draw, epoch;
@@ -185,6 +213,9 @@ struct packed_item {
     mldf_buffer arena;        /* tokens of pieces that are not in a mapping */
     mldf_buffer aside;
     int64_t *tokens; /* of an objective: length of them, and as many labels */
+    struct packed_image *images;
+    mldf_buffer whole; /* a sample of several parts, where it is not mapped */
+    size_t image_count, image_capacity;
 };
 void mldfi_packed_item_free(struct packed_item *item);
 /* The item at a place, gathered once and kept. */
@@ -197,6 +228,33 @@ mldf_status mldfi_packed_gather(const mldf_view *view, const mldf_reader *const 
 /* Tokens, and labels, of an item as i64: what an objective changes. */
 void mldfi_packed_tokens_i64(const struct packed *p, const struct packed_item *item, int64_t *out);
 void mldfi_packed_labels_i64(const struct packed *p, const struct packed_item *item, int64_t *out);
+
+/* ---- packed_parts.c -------------------------------------------------------------------------------------------------------------- */
+
+/* Is the view's field one of multimodal samples? */
+bool mldfi_packed_is_parts(const mldf_view *view);
+/* The first reader's kind of tokens, whose arguments have the vocabulary; NULL: there is none. */
+const struct schema_field *mldfi_packed_text_kind(const mldf_view *view);
+/* Roles and parameters held against the fields of all readers; before the ids. */
+mldf_status mldfi_packed_parts_open(mldf_view *view, mldf_error *err);
+/* The ids are the stream's, not the plan's; after them. */
+mldf_status mldfi_packed_parts_take(mldf_view *view, mldf_error *err);
+void mldfi_packed_parts_free(struct packed *p);
+/* Where a row's stream is cut: pieces {start, length}, no image in two of them, by `add`. A row that is null or damaged has the one length PACKING_NULL;
+ * *odd says so. */
+typedef mldf_status (*packed_cut)(void *user, uint64_t start, uint64_t length, mldf_error *err);
+mldf_status mldfi_packed_parts_cut(const mldf_view *view, uint32_t reader, uint64_t row, mldf_buffer *scratch,
+                                   packed_cut add, void *user, bool *odd, mldf_error *err);
+/* One piece of an item: its stream into the item's arena as i64, its images into the item's list. at: its place in the sequence. */
+mldf_status mldfi_packed_parts_piece(const mldf_view *view, const mldf_reader *const *readers,
+                                     const struct packed_step *step, uint64_t at, struct packed_item *item,
+                                     struct packed_piece *out, mldf_error *err);
+/* The images of an item as a multimodal sample of the field's own, in scratch. */
+mldf_status mldfi_packed_parts_value(const mldf_view *view, const mldf_reader *const *readers,
+                                     const struct packed_item *item, size_t field, mldf_buffer *aside,
+                                     mldf_buffer *scratch, mldf_value *out, mldf_error *err);
+/* The arguments of that field. */
+mldf_status mldfi_packed_parts_arguments(const mldf_view *view, mldf_buffer *out, mldf_error *err);
 
 /* ---- packed_objective.c --------------------------------------------------------------------------------------------------------- */
 

@@ -15,8 +15,10 @@ void mldfi_packed_item_free(struct packed_item *item) {
         return;
     free(item->pieces);
     free(item->tokens);
+    free(item->images);
     mldf_buffer_free(&item->arena);
     mldf_buffer_free(&item->aside);
+    mldf_buffer_free(&item->whole);
     free(item);
 }
 
@@ -149,7 +151,7 @@ static mldf_status take_all(const mldf_view *view, const mldf_reader *const *rea
     mldf_status status = MLDF_OK;
     mldfi_packed_walk(view, number, item->epoch, &walk);
     const mldf_reader *owner = readers[p->plan_count > 1 ? (size_t)(walk.plan - p->plans) : 0];
-    item->count = 0;
+    item->count = item->image_count = 0;
     item->arena.size = 0;
     while (status >= 0 && mldfi_packed_next(&walk, &step)) {
         struct packed_piece *piece = &item->pieces[item->count];
@@ -158,7 +160,11 @@ static mldf_status take_all(const mldf_view *view, const mldf_reader *const *rea
             return bad_plan(view, owner, number, "has more pieces than the plan says", err);
         if (step.document - walk.first_document >= walk.plan->rows)
             return bad_plan(view, owner, number, "names a document that is not there", err);
-        status = take_piece(view, readers, &step, walk.concat, cache, item, piece, &moved, err);
+        if (p->parts)
+            status = mldfi_packed_parts_piece(view, readers, &step, at, item, piece, err);
+        else
+            status = take_piece(view, readers, &step, walk.concat, cache, item, piece, &moved, err);
+        moved = moved || p->parts;
         if (status < 0)
             return status;
         uint64_t places = piece->length + piece->bos + piece->eos;

@@ -87,6 +87,15 @@ static int64_t last_label(const struct packed *p, const struct packed_item *item
     return piece + 1 < item->count ? first_of(p, &item->pieces[piece + 1]) : item->following;
 }
 
+/* Nobody is to guess a placeholder: the labels that are one. */
+static void mask_images(const struct packed *p, const struct packed_item *item, const struct numbers *out) {
+    for (size_t i = 0; i < item->image_count; i++) {
+        const struct packed_image *e = &item->images[i];
+        bool before = p->shift && !e->first;
+        fill(out, e->begin - before, e->count - p->shift + before, LABEL_NONE);
+    }
+}
+
 static void put_labels(const struct packed *p, const struct packed_item *item, const struct numbers *out) {
     for (size_t i = 0; i < item->count; i++) {
         const struct packed_piece *e = &item->pieces[i];
@@ -97,6 +106,7 @@ static void put_labels(const struct packed *p, const struct packed_item *item, c
         put(out, end - 1, last_label(p, item, i));
         fill(out, end, gap_end(p, item, i) - end, LABEL_NONE);
     }
+    mask_images(p, item, out);
 }
 
 /* As models want them that shift by themselves. */
@@ -107,6 +117,7 @@ static void put_unshifted(const struct packed *p, const struct packed_item *item
         put(out, item->pieces[i].begin, LABEL_NONE);
         fill(out, end, gap_end(p, item, i) - end, LABEL_NONE);
     }
+    mask_images(p, item, out);
 }
 
 void mldfi_packed_tokens_i64(const struct packed *p, const struct packed_item *item, int64_t *out) {
@@ -204,6 +215,14 @@ static void put_mask(const struct packed *p, const struct packed_item *item, uin
             memset(out + row * p->length + from, 1, (size_t)((both ? to : row + 1) - from));
         }
     }
+}
+
+/* Placeholders of images that are there. */
+static void put_image_mask(const struct packed *p, const struct packed_item *item, uint8_t *out) {
+    memset(out, 0, p->length);
+    for (size_t i = 0; i < item->image_count; i++)
+        if (!item->images[i].null)
+            memset(out + item->images[i].begin, 1, item->images[i].count);
 }
 
 /* ---- Side columns -------------------------------------------------------------------------------------------------------------------- */
@@ -364,6 +383,11 @@ mldf_status mldfi_item_compute(const mldf_view *view, const mldf_reader *const *
     case KIND_MASK:
         put_mask(p, item, dst);
         break;
+    case KIND_IMAGE_MASK:
+        put_image_mask(p, item, dst);
+        break;
+    case KIND_PARTS:
+        return mldfi_fail(err, MLDF_E_TYPE, "%s is parts of any size, not an array", view->field);
     case KIND_LOSS:
         return put_loss(view, item, dst, &cache->aside, err);
     default:
@@ -376,6 +400,12 @@ mldf_status mldfi_item_computed(const mldf_view *view, const mldf_reader *const 
                                 const struct item_place *place, size_t field, bool record, struct item_cache *cache,
                                 mldf_buffer *scratch, mldf_value *out, mldf_error *err) {
     const mldf_field *info = &view->schema->fields[field].info;
+    if (view->packed->fields[field].kind == KIND_PARTS) {
+        struct packed_item *item;
+        mldf_status status = mldfi_packed_gather(view, readers, place, cache, &item, err);
+        return status < 0 ? status
+                          : mldfi_packed_parts_value(view, readers, item, field, &cache->aside, scratch, out, err);
+    }
     *out = (mldf_value){.kind = MLDF_KIND_ARRAY, .dtype = info->dtype, .ndim = info->ndim};
     out->bytes = mldf_dtype_bytes(info->dtype);
     for (uint32_t i = 0; i < info->ndim; i++) {

@@ -39,7 +39,8 @@ struct field_ids {
 };
 
 static mldf_status read_ids(const mldf_view *view, struct field_ids *out, mldf_error *err) {
-    const mldf_field *info = &view->readers[0]->schema->fields[view->fields[0]].info;
+    const mldf_field *info = mldfi_packed_is_parts(view) ? &mldfi_packed_text_kind(view)->info
+                                                         : &view->readers[0]->schema->fields[view->fields[0]].info;
     struct {
         const char *name;
         int64_t *to;

@@ -139,12 +139,34 @@ static mldf_status add_indexed(mldf_view *view, struct growing *g, const mldf_re
     return MLDF_OK;
 }
 
+static mldf_status add_cut(void *user, uint64_t start, uint64_t length, mldf_error *err) {
+    return add_document(user, true, start, length, err);
+}
+
+/* Multimodal samples: a row is a document, or several where it is cut. */
+static mldf_status add_parts(mldf_view *view, const struct packed *p, size_t index, struct growing *g,
+                             mldf_error *err) {
+    uint64_t rows = mldf_reader_sample_count(view->readers[index]), base = view->first_row[index];
+    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    mldf_status status = MLDF_OK;
+    for (uint64_t row = 0; row < rows && status >= 0; row++) {
+        bool odd = false;
+        p->first_of_row[base + row] = g->count;
+        status = mldfi_packed_parts_cut(view, (uint32_t)index, row, &scratch, add_cut, g, &odd, err);
+        view->odd_rows += odd;
+    }
+    mldf_buffer_free(&scratch);
+    return status;
+}
+
 static mldf_status add_reader(mldf_view *view, const struct packed *p, size_t index, struct growing *g, bool streams,
                               mldf_error *err) {
     const mldf_reader *reader = view->readers[index];
     size_t field = view->fields[index];
     const struct schema_field *f = &reader->schema->fields[field];
     uint64_t rows = mldf_reader_sample_count(reader), base = view->first_row[index];
+    if (p->parts)
+        return add_parts(view, p, index, g, err);
     bool plain = f->info.type_id == MLDF_TEXT_TOKENIZED && !reader->foreign.ops && !reader->draft &&
                  reader->row_bytes && !streams;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
@@ -186,7 +208,7 @@ static void leave_out(const mldf_view *view, const struct packed *p, uint64_t *l
 
 mldf_status mldfi_packed_measure(mldf_view *view, struct packed *p, uint64_t *documents_of, mldf_error *err) {
     struct growing g = {0};
-    bool streams = false;
+    bool streams = p->parts != NULL;
     uint64_t rows = view->first_row[view->reader_count];
     mldf_status status = MLDF_OK;
     for (size_t i = 0; i < view->reader_count; i++)
@@ -248,7 +270,7 @@ static mldf_status find_stored(const mldf_view *view, size_t index, const struct
 static mldf_status use_stored(mldf_view *view, const struct packing_rule *rule, bool *all, mldf_error *err) {
     struct packed *p = view->packed;
     mldf_status status = MLDF_OK;
-    *all = rule->algorithm != PACKING_CONCAT && !rule->ranked && !view->rows;
+    *all = !p->parts && rule->algorithm != PACKING_CONCAT && !rule->ranked && !view->rows;
     for (size_t i = 0; i < view->reader_count && status >= 0 && *all; i++)
         status = find_stored(view, i, rule, &p->sections[i], &p->plans[i], all, err);
     for (size_t i = 0; i < view->reader_count && !*all; i++) {

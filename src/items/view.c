@@ -123,6 +123,8 @@ static mldf_status bind(mldf_view *view, mldf_error *err) {
         if (status >= 0) {
             const struct schema_field *f = &schema->fields[view->fields[i]];
             struct edge edge = {0};
+            if (view->map->parts && f->type == &mldfi_type_multimodal)
+                continue;
             if (!f->type || !f->type->steps || !f->type->edge || f->type->edge(f, NULL, &edge, NULL) < 0 ||
                 edge.ndim == 0)
                 status = mldfi_fail(err, MLDF_E_TYPE,
@@ -370,12 +372,16 @@ mldf_status mldf_view_find(const mldf_view *view, uint64_t row, uint64_t *items,
 uint64_t mldfi_view_documents(const mldf_view *view) {
     if (view->pow2)
         return view->pow2->count;
-    return view->packed ? view->packed->first_document[view->packed->plan_count] : view->first_row[view->reader_count];
+    return view->packed && !view->packed->parts ? view->packed->first_document[view->packed->plan_count]
+                                                : view->first_row[view->reader_count];
 }
 
 size_t mldfi_view_find_document(const mldf_view *view, uint64_t document, uint64_t epoch, uint64_t *items,
                                 size_t room) {
     uint64_t first, count = 0;
+    if (view->packed && view->packed->parts)
+        return mldfi_packed_find(view, view->packed->first_of_row[document], view->packed->first_of_row[document + 1],
+                                 epoch, items, room);
     if (view->packed)
         return mldfi_packed_find(view, document, document + 1, epoch, items, room);
     if (view->map->find)

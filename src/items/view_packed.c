@@ -8,6 +8,8 @@
  *   reseed      epoch: and in another one in every epoch. The sequences are as full as before, so their number stays
  *   per_file    a plan for each file; otherwise one of all, unless every file has its own stored
  *   objective   causal, fim(...), mlm(...): packed_objective.c
+ *   image_id    of multimodal samples: the token of a placeholder; image names the role, image_tokens or patch say how many there are, missing how many
+ *               an image has that is null (packed_parts.c)
  * and, of what an item shows: pad, ends, shift, positions, base, cu_seqlens, max_seqlen, target, dtype. packed.h says who does what. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,6 +64,11 @@ static const struct item_param params[PACKED_PARAMS + 1] = {
     [PACKED_MAX] = {"max_seqlen", ITEM_CHOICE, longest, .quiet = true, .shows = true},
     [PACKED_TARGET] = {"target", ITEM_FLAG, NULL, .quiet = true, .shows = true},
     [PACKED_DTYPE] = {"dtype", ITEM_CHOICE, dtypes, .quiet = true, .shows = true},
+    [PACKED_IMAGE_ID] = {"image_id", ITEM_NUMBER, NULL, .quiet = true},
+    [PACKED_IMAGE] = {"image", ITEM_NAME, NULL, .quiet = true},
+    [PACKED_IMAGE_TOKENS] = {"image_tokens", ITEM_NUMBER, NULL, .quiet = true},
+    [PACKED_PATCH] = {"patch", ITEM_NUMBER, NULL, .quiet = true},
+    [PACKED_MISSING] = {"missing", ITEM_NUMBER, NULL, .quiet = true},
 };
 
 /* ---- The fields of an item ----------------------------------------------------------------------------------------------------------- */
@@ -166,16 +173,30 @@ static mldf_status add_columns(struct fielding *g) {
     return status;
 }
 
+/* The images of an item: the field itself, with the kind of its images alone. */
+static mldf_status add_parts(struct fielding *g) {
+    struct packed *p = g->view->packed;
+    mldf_buffer arguments = MLDF_BUFFER_INIT;
+    mldf_status status = mldfi_packed_parts_arguments(g->view, &arguments, g->err);
+    if (status >= 0)
+        status =
+            mldf_schema_add(g->view->schema, g->view->field, MLDF_MULTIMODAL, (const char *)arguments.data, 0, g->err);
+    if (status >= 0)
+        p->fields[p->field_count++] = (struct packed_field){KIND_PARTS, 0};
+    mldf_buffer_free(&arguments);
+    return status;
+}
+
 static mldf_status make_fields(mldf_view *view, mldf_error *err) {
     struct packed *p = view->packed;
-    struct fielding g = {view, err, strcmp(view->field, "tokens") == 0};
+    struct fielding g = {view, err, p->parts || strcmp(view->field, "tokens") == 0};
     const char *dtype = p->wide ? "<i8" : "<i4";
     int64_t length = p->length, width = (int64_t)p->most_pieces + (p->cu == CU_ROWS ? 2 : 1);
     mldf_status status = mldf_schema_new(NULL, &view->schema, err);
     if (status >= 0)
         status = find_columns(view, err);
     if (status >= 0)
-        status = add_field(&g, KIND_TOKENS, 0, view->field, dtype, length, -1);
+        status = add_field(&g, KIND_TOKENS, 0, p->parts ? "tokens" : view->field, dtype, length, -1);
     if (status >= 0)
         status = add_made(&g, KIND_LABELS, "labels", dtype, length, -1);
     if (status >= 0)
@@ -195,6 +216,10 @@ static mldf_status make_fields(mldf_view *view, mldf_error *err) {
         status = add_made(&g, KIND_LOSS, "loss_mask", "|b1", length, -1);
     if (status >= 0)
         status = add_made(&g, KIND_MASK, "mask", "|b1", length, length);
+    if (status >= 0 && p->parts)
+        status = add_made(&g, KIND_IMAGE_MASK, "image_mask", "|b1", length, -1);
+    if (status >= 0 && p->parts)
+        status = add_parts(&g);
     return status < 0 ? status : add_columns(&g);
 }
 
@@ -288,11 +313,14 @@ static mldf_status open_packed(mldf_view *view, mldf_error *err) {
     if (!p)
         return MLDF_E_MEMORY;
     take_shown(view);
-    mldf_status status = check_field(view, p->wide, err);
+    mldf_status status =
+        mldfi_packed_is_parts(view) ? mldfi_packed_parts_open(view, err) : check_field(view, p->wide, err);
     if (status >= 0)
         status = mldfi_packed_take_ids(view, err);
     if (status >= 0)
         status = mldfi_packed_take_objective(view, err);
+    if (status >= 0)
+        status = mldfi_packed_parts_take(view, err);
     if (status >= 0)
         status = take_rule(view, &rule, err);
     if (status < 0)
@@ -311,6 +339,7 @@ static void free_packed(mldf_view *view) {
     for (size_t i = 0; i < p->column_count; i++)
         free(p->columns[i].fields);
     mldfi_packed_plan_free(p, view->reader_count);
+    mldfi_packed_parts_free(p);
     free(p);
     view->packed = NULL;
 }
@@ -369,6 +398,7 @@ const struct item_map mldfi_view_packed = {
     .name = "packed",
     .params = params,
     .cuts = true,
+    .parts = true,
     .version = PACKING_VERSION,
     .open = open_packed,
     .locate = locate,

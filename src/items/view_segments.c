@@ -1,9 +1,11 @@
-/* segments(field, by=segments): the parts of a recording that a field of its row names.
+/* segments(field, by=segments): the parts of a recording that a field of its row names, or the paragraphs or sentences of hierarchical text.
  *
  *   row    audio     |------------------ n samples ------------------|
  *          segments  [[b0, e0], [b1, e1], ...]        int64 of shape (k, 2): [begin, end) in samples; they may overlap, in any order
  *   items            one for each segment: audio[b:e]; fields along="segments" give their k-th entry, the segments [b, e], others the row's value
  *
+ * Of a text_hierarchical field by=paragraphs and by=sentences are its own levels: their tables alone are read, and an item is a paragraph's or sentence's
+ * tokens.
  * The segments of all rows are read once, when the view is made: 16 bytes for each. Rows may share a payload, so a small file could name any number
  * of them: together they may have 1 GiB, or as many bytes as the files where that is more. A segment that passes the end of its recording is an item that is
  * a bad sample; so is a row whose segments cannot be read. */
@@ -29,6 +31,7 @@ struct segment_table {
     struct segment *items;
     size_t count, capacity, most;
     uint64_t longest;
+    bool levels; /* paragraphs or sentences of the field itself: no column names them */
 };
 #define TABLE_ALWAYS (UINT64_C(1) << 30)
 
@@ -58,13 +61,56 @@ static mldf_status add(struct segment_table *t, struct segment item, mldf_error 
     return MLDF_OK;
 }
 
+/* A level of the view's field, if `by` is one. Files differ in types, so each is asked. */
+static bool find_level(const mldf_view *view, size_t reader, struct field_part *out) {
+    const struct schema_field *f = &view->readers[reader]->schema->fields[view->fields[reader]];
+    if (f->info.type_id != MLDF_TEXT_HIERARCHICAL || !f->type)
+        return false;
+    for (size_t i = 0; f->type->part(f, i, out, NULL) == MLDF_OK; i++)
+        if (strcmp(out->name, view->args[BY].name) == 0)
+            return true;
+    return false;
+}
+
+/* Is it of the row, not of the machine? */
+static bool is_bad_row(mldf_status status) {
+    return status <= MLDF_E_MAGIC || status == MLDF_E_LIMIT || status == MLDF_E_UNSUPPORTED;
+}
+
+/* The paragraphs or sentences of one row, from their table alone. */
+static mldf_status add_levels(mldf_view *view, const mldf_reader *reader, size_t field, const struct field_part *level,
+                              uint64_t row, mldf_buffer *scratch, mldf_buffer *ends, mldf_error *err) {
+    const struct schema_field *f = &reader->schema->fields[field];
+    uint8_t record[PART_RECORD_MAX];
+    mldf_value value, part = {0};
+    uint64_t offset = 0, bytes = 0, before = 0;
+    mldf_status status = mldfi_reader_record(reader, row, field, scratch, &value, err);
+    if (status >= 0 && (value.kind != MLDF_KIND_ARRAY || !value.record))
+        return MLDF_OK;
+    if (status >= 0) {
+        memcpy(record, value.record, f->info.record_bytes);
+        bytes = f->type->part_table(f, level, record, &offset);
+        status = bytes ? mldf_reader_get_range(reader, row, field, offset, bytes, scratch, &part, err) : MLDF_OK;
+    }
+    ends->size = 0;
+    if (status >= 0)
+        status = f->type->part_column(f, level, record, value.bytes, part.data, ends, err);
+    if (is_bad_row(status))
+        return add(view->segments, (struct segment){1, 0}, err);
+    for (size_t i = 0; i < ends->size && status >= 0; i += 8) {
+        uint64_t end = mldfi_load_u64(ends->data + i);
+        status = add(view->segments, (struct segment){before, end}, err);
+        before = end;
+    }
+    return status;
+}
+
 /* The segments of one row; a null has none. */
 static mldf_status add_row(mldf_view *view, const mldf_reader *reader, size_t field, uint64_t row, mldf_buffer *scratch,
                            mldf_error *err) {
     mldf_value value;
     mldf_status status = mldf_reader_get(reader, row, field, scratch, &value, err);
-    if (status <= MLDF_E_MAGIC || status == MLDF_E_LIMIT ||
-        status == MLDF_E_UNSUPPORTED) /* of the row, not of the machine */
+    if (is_bad_row(status))
         return add(view->segments, (struct segment){1, 0}, err);
     uint64_t count = status >= 0 && value.kind == MLDF_KIND_ARRAY ? value.bytes / 16 : 0;
     const uint8_t *at = value.data;
@@ -94,7 +140,7 @@ static mldf_status find_column(const mldf_view *view, size_t reader, size_t *out
 
 static mldf_status read_segments(mldf_view *view, mldf_error *err) {
     struct segment_table *t = view->segments;
-    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    mldf_buffer scratch = MLDF_BUFFER_INIT, ends = MLDF_BUFFER_INIT;
     uint64_t at = 0, bytes = 0;
     mldf_status status = MLDF_OK;
     for (size_t r = 0; r < view->reader_count; r++)
@@ -102,17 +148,23 @@ static mldf_status read_segments(mldf_view *view, mldf_error *err) {
     t->most = (size_t)((bytes > TABLE_ALWAYS ? bytes : TABLE_ALWAYS) / sizeof *t->items);
     for (size_t r = 0; r < view->reader_count && status >= 0; r++) {
         uint64_t rows = view->first_row[r + 1] - view->first_row[r];
-        size_t field;
-        status = find_column(view, r, &field, err);
+        size_t field = view->fields[r];
+        struct field_part level;
+        bool levels = find_level(view, r, &level);
+        t->levels = t->levels || levels;
+        if (!levels)
+            status = find_column(view, r, &field, err);
         for (uint64_t i = 0; i < rows && status >= 0; i++, at++) {
             t->first[at] = t->count;
-            status = add_row(view, view->readers[r], field, i, &scratch, err);
+            status = levels ? add_levels(view, view->readers[r], field, &level, i, &scratch, &ends, err)
+                            : add_row(view, view->readers[r], field, i, &scratch, err);
             view->empty_rows += t->count == t->first[at];
         }
         view->first_item[r + 1] = t->count;
     }
     t->first[at] = t->count;
     mldf_buffer_free(&scratch);
+    mldf_buffer_free(&ends);
     return status;
 }
 
@@ -179,6 +231,8 @@ static item_mode mode(const mldf_view *view, const char *field) {
     const char *along = at == SIZE_MAX ? NULL : mldfi_along_name(&schema->fields[at]);
     if (strcmp(view->field, field) == 0)
         return ITEM_CUT;
+    if (view->segments->levels)
+        return ITEM_ANCHOR;
     bool entry = strcmp(view->args[BY].name, field) == 0 || (along && strcmp(along, view->args[BY].name) == 0);
     return entry ? ITEM_ELEMENT : ITEM_ANCHOR;
 }
@@ -191,7 +245,7 @@ static void edge(const mldf_view *view, struct edge *out) {
 }
 
 static const char *along(const mldf_view *view) {
-    return view->args[BY].name;
+    return view->segments->levels ? "" : view->args[BY].name;
 }
 
 const struct item_map mldfi_view_segments = {

@@ -87,6 +87,8 @@ struct jpeg_kernels {
     void (*transform[4])(const struct jpeg_blocks *b);
     void (*up_across)(const struct jpeg_up *u); /* h2v1, of `near` */
     void (*up_both)(const struct jpeg_up *u);   /* one row of h2v2 */
+    /* One row of h1v2, as many samples as there are; add: 1 or 2, before a division by four. Up to 15 bytes behind it are written. */
+    void (*up_down)(const struct jpeg_up *u, int add);
     /* One row of pixels; channels: 3, or 4 with an alpha of 255. Up to 64 bytes behind it are written. */
     void (*color)(const uint8_t *y, const uint8_t *cb, const uint8_t *cr, size_t count, unsigned channels,
                   uint8_t *out);

@@ -33,7 +33,8 @@ STEP V1 bytes_of(V words) {
 #include "kernel/jpeg_lanes.h"
 
 const struct jpeg_kernels mldfi_jpeg_avx2 = {
-    segments, dcs, {mldfi_jpeg_transform_1, transform_2, transform_4, transform_8}, up_across, up_both, color, join,
+    segments, dcs,  {mldfi_jpeg_transform_1, transform_2, transform_4, transform_8}, up_across, up_both, up_down,
+    color,    join,
 };
 #else
 typedef int mldfi_not_for_this_processor; /* a file of C is not empty */

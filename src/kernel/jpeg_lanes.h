@@ -352,6 +352,19 @@ static void up_both(const struct jpeg_up *u) {
         u->out[2 * u->count - 1] = (uint8_t)((4 * both_at(u, u->count - 1) + 7) >> 4);
 }
 
+static void up_down(const struct jpeg_up *u, int add) {
+    const V more = OP(set1_epi16)((short)add);
+    for (size_t i = 0; i < u->count; i += 16) {
+        const V a = OP(srli_epi16)(OP(add_epi16)(both(u, i, 0), more), 2);
+#if JPEG_LANES == 1
+        const V b = OP(srli_epi16)(OP(add_epi16)(both(u, i + 8, 0), more), 2);
+        store_lane(u->out + i, OP(packus_epi16)(a, b));
+#else
+        store_lane(u->out + i, bytes_of(a));
+#endif
+    }
+}
+
 /* ---- Colour ---------------------------------------------------------------------------------------------------------------- */
 
 /* libjpeg's constants less whole numbers, so that they fit 16 bits: 1.402 = 1 + 26345 / 65536, 1.772 = 2 - 14942 / 65536, 0.71414 = 1 - 18734 / 65536. */

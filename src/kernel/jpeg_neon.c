@@ -141,7 +141,8 @@ STEP void store_rgba(uint8_t *out, V r, V g, V b) {
 #include "kernel/jpeg_lanes.h"
 
 const struct jpeg_kernels mldfi_jpeg_neon = {
-    segments, dcs, {mldfi_jpeg_transform_1, transform_2, transform_4, transform_8}, up_across, up_both, color, join,
+    segments, dcs,  {mldfi_jpeg_transform_1, transform_2, transform_4, transform_8}, up_across, up_both, up_down,
+    color,    join,
 };
 #else
 typedef int mldfi_not_for_this_processor; /* a file of C is not empty */

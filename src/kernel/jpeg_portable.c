@@ -182,6 +182,11 @@ static void up_both(const struct jpeg_up *u) {
     }
 }
 
+static void up_down(const struct jpeg_up *u, int add) {
+    for (size_t i = 0; i < u->count; i++)
+        u->out[i] = (uint8_t)((both(u, (ptrdiff_t)i) + (unsigned)add) >> 2);
+}
+
 /* ---- Colour (jdcolor.c) ---------------------------------------------------------------------------------------------------- */
 
 static uint8_t limit(int v) {
@@ -211,5 +216,6 @@ static void join(const uint8_t *r, const uint8_t *g, const uint8_t *b, size_t co
 }
 
 const struct jpeg_kernels mldfi_jpeg_portable = {
-    segments, dcs, {mldfi_jpeg_transform_1, transform_2, transform_4, transform_8}, up_across, up_both, color, join,
+    segments, dcs,  {mldfi_jpeg_transform_1, transform_2, transform_4, transform_8}, up_across, up_both, up_down,
+    color,    join,
 };

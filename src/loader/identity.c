@@ -85,18 +85,14 @@ static uint64_t absorb_value(uint64_t hash, const mldf_value *v) {
     return XXH64(bytes + v->bytes - ENDS, ENDS, XXH64(bytes, ENDS, hash));
 }
 
-/* Sample i of `most`, spread over all of them: the first and the last are among them. */
-static uint64_t spread(uint64_t samples, uint64_t i, uint64_t most) {
-    uint64_t last = samples - 1;
-    return most < 2 ? 0 : last / (most - 1) * i + last % (most - 1) * i / (most - 1);
-}
-
-static size_t reader_of(const struct dataset *dataset, uint64_t *sample) {
+const mldf_reader *mldfi_dataset_spread(const struct dataset *dataset, uint64_t i, uint64_t most, uint64_t *sample) {
+    uint64_t last = dataset->first[dataset->count] - 1;
     size_t reader = 0;
+    *sample = most < 2 ? 0 : last / (most - 1) * i + last % (most - 1) * i / (most - 1);
     while (*sample >= dataset->first[reader + 1])
         reader++;
     *sample -= dataset->first[reader];
-    return reader;
+    return dataset->readers[reader];
 }
 
 static mldf_status absorb_field(const mldf_reader *reader, uint64_t sample, const char *name, mldf_buffer *scratch,
@@ -142,8 +138,8 @@ static mldf_status hash_field(const struct dataset *dataset, const char *name, s
     most = samples < most ? samples : most;
     mldf_status status = MLDF_OK;
     for (uint64_t i = 0; i < most && status >= 0; i++) {
-        uint64_t sample = spread(samples, i, most);
-        const mldf_reader *reader = dataset->readers[reader_of(dataset, &sample)];
+        uint64_t sample;
+        const mldf_reader *reader = mldfi_dataset_spread(dataset, i, most, &sample);
         scratch.size = 0;
         status = absorb_field(reader, sample, name, &scratch, &hash, err);
     }
@@ -164,8 +160,8 @@ static mldf_status hash_keys(const struct dataset *dataset, char out[IDENTITY_HA
         if (dataset->first[r + 1] > dataset->first[r] && !mldf_reader_has_keys(dataset->readers[r]))
             return MLDF_OK;
     for (uint64_t i = 0; i < most && status >= 0; i++) {
-        uint64_t sample = spread(samples, i, most);
-        const mldf_reader *reader = dataset->readers[reader_of(dataset, &sample)];
+        uint64_t sample;
+        const mldf_reader *reader = mldfi_dataset_spread(dataset, i, most, &sample);
         const char *key = NULL;
         size_t bytes = 0;
         status = mldf_reader_key(reader, sample, &scratch, &key, &bytes, err);

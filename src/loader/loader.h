@@ -136,6 +136,15 @@ void mldfi_identity_free(struct identity *identity);
 mldf_status mldfi_identity_write(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
 /* MLDF_E_STATE: the state is of other samples. A warning where that cannot be told. */
 mldf_status mldfi_identity_check(const mldf_loader *loader, const struct json *json, mldf_error *err);
+/* Row i of `most`, spread over all of them: the first and the last are among them. *sample: in that reader. There are rows. */
+const mldf_reader *mldfi_dataset_spread(const struct dataset *dataset, uint64_t i, uint64_t most, uint64_t *sample);
+
+/* ---- Which decoders recordings have (sound_versions.c) --------------------------------------------------------------------- */
+
+/* A member of the state's object, with a comma in front, if lossy recordings are decoded. */
+mldf_status mldfi_sound_versions_write(const mldf_loader *loader, mldf_buffer *out, mldf_error *err);
+/* Warns where the state's are others. */
+mldf_status mldfi_sound_versions_check(const mldf_loader *loader, const struct json *json, mldf_error *err);
 
 /* ---- Batches (batch.c, batch_pool.c) ------------------------------------------------------------------------------------------ */
 

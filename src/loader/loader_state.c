@@ -153,6 +153,8 @@ mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_
     if (status >= 0 && decoder)
         status = mldfi_buffer_printf(out, err, ",\"decoder\":\"%s\"", decoder);
     if (status >= 0)
+        status = mldfi_sound_versions_write(loader, out, err);
+    if (status >= 0)
         status = mldfi_identity_write(loader, out, err);
     if (status >= 0 && loader->dataset.view)
         status = write_view(loader->dataset.view, out, err);
@@ -233,7 +235,7 @@ static mldf_status check_rest(const mldf_loader *loader, const struct json *json
         mldfi_warn(loader->options.context, "the state was taken with %.*s, this is %s: frames of videos may differ",
                    (int)(json->nodes[at].text_bytes < 128 ? json->nodes[at].text_bytes : 128), json->nodes[at].text,
                    decoder);
-    return MLDF_OK;
+    return mldfi_sound_versions_check(loader, json, err);
 }
 
 static mldf_status restore(mldf_loader *loader, const struct json *json, const mldf_order_state *state,

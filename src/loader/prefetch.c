@@ -222,7 +222,9 @@ static bool gather_pieces(const struct dataset *dataset, const struct seat *seat
         uint64_t width = mldf_dtype_bytes(f->info.dtype), from, bytes;
         if (!range_of(reader, piece.row, its, &range))
             continue;
-        if (has_parts(reader, f) && width && mldfi_mul_u64(piece.from, width, &from) &&
+        bool tokens =
+            f->info.type_id != MLDF_MULTIMODAL; /* otherwise a piece is counted in them, and its bytes are not */
+        if (tokens && has_parts(reader, f) && width && mldfi_mul_u64(piece.from, width, &from) &&
             mldfi_mul_u64(piece.length, width, &bytes))
             (void)cut(reader, its, from, bytes, &range);
         if (!add(job, range))

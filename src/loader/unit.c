@@ -366,7 +366,12 @@ static mldf_status lengths_of(struct worker *worker, uint64_t epoch, const struc
 mldf_status mldfi_unit_length(struct worker *worker, uint64_t epoch, const struct seat *seat, size_t output,
                               struct plan_length *length, mldf_error *err) {
     mldf_error own;
-    mldf_status status = lengths_of(worker, epoch, seat, worker->lengths, &own);
+    sit(worker, seat);
+    mldf_status status = mldfi_plan_record_length(worker->loader->plan, worker->plan, &worker->feed, seat->position,
+                                                  output, length, &own);
+    if (status == MLDF_OK)
+        return MLDF_OK;
+    status = lengths_of(worker, epoch, seat, worker->lengths, &own);
     *length = status < 0 ? (struct plan_length){{0}} : worker->lengths[output];
     if (status >= 0 || mldfi_is_bad(status))
         return MLDF_OK;

@@ -105,6 +105,16 @@ mldf_status mldfi_source_find(const struct builder *b, const char *name, struct 
     return MLDF_OK;
 }
 
+/* A view hands out pieces of the field's values: tables of the whole value would not fit them. */
+static bool is_cut(const struct builder *b, size_t field) {
+    struct edge whole, pieces;
+    if (mldfi_field_edge(b->schema, field, NULL, &whole, NULL) < 0)
+        return false;
+    pieces = whole;
+    cut(b, field, &pieces);
+    return pieces.dims[0] != whole.dims[0] || pieces.most[0] != whole.most[0];
+}
+
 mldf_status mldfi_source_edge(const struct builder *b, const struct source *source, struct edge *out, mldf_error *err) {
     const struct schema_field *field = &b->schema->fields[source->field];
     const struct value_bounds *bounds = b->bounds ? &b->bounds[source->field] : NULL;
@@ -115,6 +125,9 @@ mldf_status mldfi_source_edge(const struct builder *b, const struct source *sour
             cut(b, source->field, out);
         return status;
     }
+    if (source->part.tabled && is_cut(b, source->field))
+        return mldfi_fail(err, MLDF_E_TYPE, "%s.%s is of whole values, and the view gives pieces of %s", field->name,
+                          source->part.name, field->name);
     memset(out, 0, sizeof *out);
     status = field->type->part_edge(field, &source->part, bounds, out, err);
     if (status == MLDF_OK && !source->part.strided && !source->part.tabled &&

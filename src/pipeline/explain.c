@@ -26,12 +26,13 @@ static size_t group(const struct chain *c, size_t at, enum pass pass) {
 /* Its name, with a choice that changes what it gives. */
 static mldf_status write_operation(const struct op *op, mldf_buffer *out, mldf_error *err) {
     mldf_status status = mldfi_buffer_append_text(out, op->type->name, err);
-    for (size_t i = 0; status == MLDF_OK && op->type->quiet && op->type->params[i].name; i++)
-        if (strcmp(op->type->quiet, op->type->params[i].name) == 0 && op->args[i].i != 0)
-            status = op->type->params[i].choices
-                         ? mldfi_buffer_printf(out, err, "(%s=%s)", op->type->quiet,
-                                               op->type->params[i].choices[op->args[i].i])
-                         : mldfi_buffer_printf(out, err, "(%s=%lld)", op->type->quiet, (long long)op->args[i].i);
+    for (size_t i = 0; status == MLDF_OK && op->type->quiet && op->type->params[i].name; i++) {
+        const struct op_param *param = &op->type->params[i];
+        if (op->args[i].i != 0 && mldfi_op_may_be_quiet(op->type, i))
+            status = param->choices
+                         ? mldfi_buffer_printf(out, err, "(%s=%s)", param->name, param->choices[op->args[i].i])
+                         : mldfi_buffer_printf(out, err, "(%s=%lld)", param->name, (long long)op->args[i].i);
+    }
     return status;
 }
 

@@ -175,8 +175,8 @@ struct op_type {
     const char *help; /* one line */
     unsigned flags;
     const struct op_param *params; /* ends with name NULL; may be NULL */
-    /* A parameter (a choice whose first word is the default, or a number whose default is 0) that the canonical text has only where it has another
-     * value: texts from before the parameter stay the same. explain names it too. */
+    /* A parameter: this one and those after it (choices whose first word is the default, or numbers whose default is 0) are in the canonical text only
+     * where they have another value: texts from before they existed stay the same. explain names them too. */
     const char *quiet;
     uint32_t draw_bytes;  /* <= OP_DRAW_BYTES */
     media_family decodes; /* the step that stands first in every chain of this family, written or not */

@@ -10,11 +10,17 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-enum { MONO, RATE };
+enum { MONO, RATE, PORTABLE, OPUS };
+enum { OPUS_LIBOPUS, OPUS_FFMPEG };
+static const char *const opus_words[] = {"libopus", "ffmpeg", NULL};
 static const struct op_param params[] = {
     {"mono", PARAM_BOOL, "false", 0, 0, NULL, 0, 0, "one channel: the mean of all"},
     {"rate", PARAM_INT, "0", 0, 0x1p31, NULL, 0, 0,
      "samples a second: all recordings are resampled to this rate, as `resample` does it; 0: they keep theirs, which must be one"},
+    {"portable", PARAM_BOOL, "false", 0, 0, NULL, 0, 0,
+     "lossy codecs: the same bits on every CPU of an architecture, by the libraries' generic code; slower"},
+    {"opus", PARAM_CHOICE, "libopus", 0, 0, opus_words, 0, 0,
+     "who decodes Opus: libopus, or FFmpeg, which is faster and gives other last bits"},
     OP_END_OF_PARAMS,
 };
 
@@ -73,7 +79,9 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     s = op->state = mldfi_alloc_zero(1, sizeof *s, err);
     if (!s)
         return MLDF_E_MEMORY;
-    s->mono = mono;
+    s->want = (struct audio_want){
+        .mono = mono,
+        .choice = {.portable = op->args[PORTABLE].i != 0, .ffmpeg_opus = op->args[OPUS].i == OPUS_FFMPEG}};
     s->channels = mono || in->dims[1] == DIM_VARIES ? 1 : (uint32_t)in->dims[1]; /* unknown only if there are none */
     *out = (struct edge){.kind = VALUE_ARRAY, .dtype = MLDF_F32, .rate = in->rate, .anchored = true};
     out->ndim = s->channels == 1 ? 1 : 2;
@@ -94,6 +102,7 @@ static const struct op_type op_decode_audio = {
     .name = "decode_audio",
     .help = "a stored recording becomes float: (t), or (channels, t)",
     .params = params,
+    .quiet = "portable",
     .decodes = FAMILY_AUDIO,
     .infer = infer,
     .free_state = free_state,

@@ -1,7 +1,8 @@
-/* Two recordings made one: add_noise puts the second under the first at a signal-to-noise ratio, reverb lets the first sound in the room whose impulse
- * response the second is.
+/* Two recordings made one: add_noise puts the second under the first at a signal-to-noise ratio, mix_sample does so with the recording of another sample,
+ * reverb lets the first sound in the room whose impulse response the second is.
  *
  *     heard = [audio, noise]: add_noise(snr=[0, 20])
+ *     audio: mix_sample(snr=[0, 20], p=0.2)
  *     heard = [audio, room]: reverb(p=0.5)
  *
  * The result is as long as the first recording. Convolutions are done by overlap-add, eight blocks in the eight lanes of the transform (kernel/fft.h),
@@ -68,6 +69,7 @@ static mldf_status as_first(const struct op *op, const void *draw, const struct 
 
 struct noise_draw {
     bool on;
+    uint64_t sample;  /* mix_sample: whose it is */
     double db, place; /* place: where the noise begins, of the places that there are */
 };
 enum { NOISE_SNR, NOISE_P };
@@ -78,26 +80,48 @@ static const struct op_param noise_params[] = {
     OP_END_OF_PARAMS,
 };
 
-static mldf_status noise_infer(struct op *op, const struct edge *in, size_t count, struct edge *out, mldf_error *err) {
+static mldf_status check_snr(const struct op *op, mldf_error *err) {
     const struct arg *snr = &op->args[NOISE_SNR];
     if (snr->count == 2 && snr->list[0] > snr->list[1])
         return mldfi_fail(err, MLDF_E_ARGUMENT, "[%g, %g]: the first is the least", snr->list[0], snr->list[1]);
-    return two_waves(op, in, count, "noise", out, err);
+    return MLDF_OK;
+}
+
+static mldf_status noise_infer(struct op *op, const struct edge *in, size_t count, struct edge *out, mldf_error *err) {
+    mldf_status status = check_snr(op, err);
+    return status < 0 ? status : two_waves(op, in, count, "noise", out, err);
 }
 
 static mldf_status draw_noise(const struct op *op, struct rng *rng, const struct frame *frame, void *room,
                               struct frame *next, mldf_error *err) {
     const struct arg *snr = &op->args[NOISE_SNR];
     struct noise_draw *d = room;
-    (void)frame, (void)next, (void)err;
+    (void)next, (void)err;
+    d->sample = frame->sample;
     d->on = mldfi_rng_chance(rng, op->args[NOISE_P].f);
     d->db = snr->count == 1 ? snr->list[0] : mldfi_rng_uniform(rng, snr->list[0], snr->list[1]);
     d->place = mldfi_rng_uniform(rng, 0, 1);
     return MLDF_OK;
 }
 
-/* Noise that is longer begins anywhere; noise that is shorter begins anywhere in itself, and again from its beginning. Energies are those of what is
- * heard, channel by channel, as torchaudio.functional.add_noise has them. */
+/* Noise that is longer begins anywhere; noise that is shorter begins anywhere in itself, and again from its beginning. */
+static uint64_t noise_start(const struct noise_draw *d, uint64_t n, uint64_t m) {
+    uint64_t places = m >= n ? m - n + 1 : m, start = (uint64_t)(d->place * (double)places);
+    return start < places ? start : places - 1;
+}
+
+/* y = x + noise from its sample `start` on; y may be x. Energies are those of what is heard, as torchaudio.functional.add_noise has them. */
+static void mix_noise(const float *x, uint64_t n, const float *noise, uint64_t m, uint64_t start, double db, float *y) {
+    double signal = 0, heard = 0;
+    for (uint64_t i = 0, at = start; i < n; i++, at = at + 1 < m ? at + 1 : 0) {
+        signal += (double)x[i] * (double)x[i];
+        heard += (double)noise[at] * (double)noise[at];
+    }
+    double by = heard > 0 ? sqrt(signal / heard) * mldfi_exp(-db * 0.11512925464970229) : 0; /* ln 10 / 20 */
+    for (uint64_t i = 0, at = start; i < n; i++, at = at + 1 < m ? at + 1 : 0)
+        y[i] = (float)((double)x[i] + by * (double)noise[at]);
+}
+
 static mldf_status run_noise(const struct op *op, const void *draw, const struct tensor *in, size_t count,
                              struct tensor *out, struct op_work *work, mldf_error *err) {
     const struct noise_draw *d = draw;
@@ -106,21 +130,10 @@ static mldf_status run_noise(const struct op *op, const void *draw, const struct
     (void)op, (void)count, (void)work;
     if (status < 0 || !d->on || m == 0)
         return status < 0 ? status : mldfi_op_copy(&in[0], out);
-    uint64_t places = m >= n ? m - n + 1 : m, start = (uint64_t)(d->place * (double)places);
-    start = start < places ? start : places - 1;
-    for (uint64_t c = 0; c < channels_of(&in[0]); c++) {
-        const float *x = (const float *)in[0].data + c * n;
-        const float *noise = (const float *)in[1].data + (others > 1 ? c : 0) * m;
-        float *y = (float *)out->data + c * n;
-        double signal = 0, heard = 0;
-        for (uint64_t i = 0, at = start; i < n; i++, at = at + 1 < m ? at + 1 : 0) {
-            signal += (double)x[i] * (double)x[i];
-            heard += (double)noise[at] * (double)noise[at];
-        }
-        double by = heard > 0 ? sqrt(signal / heard) * mldfi_exp(-d->db * 0.11512925464970229) : 0; /* ln 10 / 20 */
-        for (uint64_t i = 0, at = start; i < n; i++, at = at + 1 < m ? at + 1 : 0)
-            y[i] = (float)((double)x[i] + by * (double)noise[at]);
-    }
+    uint64_t start = noise_start(d, n, m);
+    for (uint64_t c = 0; c < channels_of(&in[0]); c++)
+        mix_noise((const float *)in[0].data + c * n, n, (const float *)in[1].data + (others > 1 ? c : 0) * m, m, start,
+                  d->db, (float *)out->data + c * n);
     return MLDF_OK;
 }
 
@@ -134,6 +147,67 @@ static const struct op_type op_add_noise = {
     .draw = draw_noise,
     .shape = as_first,
     .run_many = run_noise,
+};
+
+/* ---- mix_sample ------------------------------------------------------------------------------------------------------------------------- */
+
+static mldf_status sample_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
+    mldf_status status = check_snr(op, err);
+    *out = *in;
+    if (status == MLDF_OK && !mldfi_edge_is_wave(in))
+        status = mldfi_edge_refuse(op, in, "a recording", err);
+    return status;
+}
+
+static mldf_status copy_sample(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
+                               struct op_work *work, mldf_error *err) {
+    (void)op, (void)draw, (void)work, (void)err;
+    return mldfi_op_copy(in, out);
+}
+
+/* A sample that is its own partner, at the end of an epoch or where the order repeats samples. */
+static bool is_itself(const struct noise_draw *a, const struct noise_draw *b, const struct tensor *x,
+                      const struct tensor *y) {
+    return a->sample == b->sample && memcmp(x->dims, y->dims, x->ndim * sizeof x->dims[0]) == 0 &&
+           memcmp(x->data, y->data, mldfi_tensor_bytes(x)) == 0;
+}
+
+/* `other`: as it was before the mixture. */
+static void mix_side(const struct noise_draw *d, const struct tensor *own, const float *other, uint64_t m) {
+    uint64_t n = own->dims[own->ndim - 1];
+    for (uint64_t c = 0; d->on && n && m && c < channels_of(own); c++)
+        mix_noise((const float *)own->data + c * n, n, other + c * m, m, noise_start(d, n, m), d->db,
+                  (float *)own->data + c * n);
+}
+
+static mldf_status run_sample(const struct op *op, const void *draw_a, const void *draw_b, struct tensor *a,
+                              struct tensor *b, struct op_work *work, mldf_error *err) {
+    const struct noise_draw *da = draw_a, *db = draw_b;
+    size_t bytes = mldfi_tensor_bytes(a);
+    mldf_status status = same_channels((const struct tensor[2]){*a, *b}, err);
+    (void)op;
+    if (status < 0 || is_itself(da, db, a, b))
+        return status;
+    status = mldfi_buffer_resize(&work->scratch[0], bytes + 1, err);
+    if (status < 0)
+        return status;
+    if (bytes)
+        memcpy(work->scratch[0].data, a->data, bytes);
+    mix_side(da, a, b->data, b->dims[b->ndim - 1]);
+    mix_side(db, b, (const float *)(void *)work->scratch[0].data, a->dims[a->ndim - 1]);
+    return MLDF_OK;
+}
+
+static const struct op_type op_mix_sample = {
+    .name = "mix_sample",
+    .help = "another sample's recording under this one at a signal-to-noise ratio: its partner's, as mixup has it",
+    .flags = OP_DRAWS | OP_RANDOM | OP_PAIR | OP_IN_PLACE,
+    .params = noise_params,
+    .draw_bytes = sizeof(struct noise_draw),
+    .infer = sample_infer,
+    .draw = draw_noise,
+    .run = copy_sample,
+    .run_pair = run_sample,
 };
 
 /* ---- reverb ------------------------------------------------------------------------------------------------------------------------------- */
@@ -321,4 +395,4 @@ static const struct op_type op_reverb = {
     .run_many = run_reverb,
 };
 
-const struct op_type *const mldfi_ops_mix_wave[] = {&op_add_noise, &op_reverb, NULL};
+const struct op_type *const mldfi_ops_mix_wave[] = {&op_add_noise, &op_mix_sample, &op_reverb, NULL};

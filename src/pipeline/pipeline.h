@@ -93,6 +93,8 @@ mldf_status mldfi_op_infer(struct op *op, const struct edge *in, size_t count, m
 /* "u8" → MLDF_U8 ...; NONE when unknown. */
 mldf_dtype mldfi_dtype_word(const char *word, size_t bytes);
 const char *mldfi_dtype_short(mldf_dtype dtype); /* "u8", "f32" ... */
+/* Is it the parameter that op_type.quiet names, or one after it? write_text.c. */
+bool mldfi_op_may_be_quiet(const struct op_type *type, size_t param);
 
 /* ---- Statements + schema → chains (graph.c) ----------------------------------------------------------------------------------------- */
 

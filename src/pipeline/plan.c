@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "field/video_source.h"
+#include "pipeline/decode_audio.h"
 #include "pipeline/source.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -307,6 +308,18 @@ const char *mldfi_plan_decoder(const struct plan *plan) {
         found = video && video->decoder ? video->decoder() : NULL;
     }
     return found;
+}
+
+bool mldfi_plan_sound(const struct plan *plan, size_t *chain, const char **field, const struct audio_choice **choice) {
+    for (; *chain < plan->graph.chain_count; ++*chain) {
+        const struct chain *c = &plan->graph.chains[*chain];
+        if (!c->field_name || c->part || !c->op_count || c->ops[0].type->decodes != FAMILY_AUDIO)
+            continue;
+        *field = c->field_name;
+        *choice = &((const struct decode_audio_state *)c->ops[0].state)->want.choice;
+        return true;
+    }
+    return false;
 }
 
 const size_t *mldfi_plan_fields(const struct plan *plan, size_t *count) {

@@ -108,6 +108,9 @@ const size_t *mldfi_plan_fields(const struct plan *plan, size_t *count);
 bool mldfi_plan_names(const struct plan *plan, size_t field);
 /* Name and version of the decoder of its videos, if another version's frames may differ; otherwise NULL. */
 const char *mldfi_plan_decoder(const struct plan *plan);
+/* From *chain on: the next one that decodes a field of recordings, the field's name, and which decoders it takes. False: there is none. */
+struct audio_choice;
+bool mldfi_plan_sound(const struct plan *plan, size_t *chain, const char **field, const struct audio_choice **choice);
 
 /* A piece of a value in time: `have` steps from `from` on, and zeros up to `steps`. steps MLDF_NONE: the value should have been unreadable. */
 enum { PIECE_FRAMES = 64 };
@@ -170,6 +173,10 @@ struct plan_ranges {
 mldf_status mldfi_plan_prepare(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
                                uint64_t epoch, uint64_t position, struct plan_length *lengths,
                                struct plan_ranges *ranges, mldf_error *err);
+/* The length of one output where the sample's record alone says it, so that no payload is touched; MLDF_END: it does not, and mldfi_plan_prepare knows. For
+ * plans of batches: what is run is measured by the sample itself. */
+mldf_status mldfi_plan_record_length(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
+                                     uint64_t position, size_t output, struct plan_length *out, mldf_error *err);
 /* Is this field read in parts alone, so that mldfi_plan_prepare's ranges are all that is needed of it? */
 bool mldfi_plan_has_ranges(const struct plan *plan, size_t field);
 /* Fields whose records decide about ranges: they, and those of the leaders of their groups. */

@@ -238,6 +238,34 @@ mldf_status mldfi_plan_prepare(const struct plan *plan, struct plan_worker *work
     return status;
 }
 
+/* Is the length of the output so many entries, or so long as all of them are stored? */
+static bool counts_entries(const struct chain *c) {
+    const struct plan_output *output = &c->output;
+    bool kept = c->stacked;
+    for (size_t i = 0; i < c->op_count && !kept; i++)
+        if (!(c->ops[i].type->flags & (OP_POINT | OP_COLLATE)))
+            return false;
+    return mldfi_is_all(c) && mldfi_is_tabled(c) && !c->fill && !output->waves && output->length_count == 1 &&
+           output->length_dims[0] == 0 && c->of->type->part_total;
+}
+
+mldf_status mldfi_plan_record_length(const struct plan *plan, struct plan_worker *worker, const struct plan_feed *feed,
+                                     uint64_t position, size_t output, struct plan_length *out, mldf_error *err) {
+    const size_t chain = plan->graph.outputs[output];
+    const struct chain *c = &plan->graph.chains[chain];
+    mldf_value value;
+    *out = (struct plan_length){{0}};
+    if (!counts_entries(c) || !feed->record)
+        return MLDF_END;
+    mldf_status status =
+        feed->record(feed->user, position, c->field, &worker->sides[0].chains[chain].part.bytes, &value, err);
+    if (status < 0 || value.kind == MLDF_KIND_NULL)
+        return status;
+    if (!value.record)
+        return MLDF_END;
+    return c->of->type->part_total(c->of, c->part, value.record, c->stacked, &out->n[0]) ? MLDF_OK : MLDF_END;
+}
+
 bool mldfi_plan_has_ranges(const struct plan *plan, size_t field) {
     bool some = false;
     for (size_t i = 0; i < plan->graph.chain_count; i++) {

@@ -1,5 +1,5 @@
-/* Values that a table in the payload says (field_part.tabled): the parts of a multimodal sample. The table is read once for a chain and a sample, then
- * each part's bytes alone:
+/* Values that a table in the payload says (field_part.tabled): the parts of a multimodal sample, the levels of hierarchical text. The table is read once
+ * for a chain and a sample, then each part's bytes alone:
  *
  *     record ─► table ─► entry ─► a record and bytes, as a field of the part's kind would have them
  *
@@ -95,8 +95,9 @@ static mldf_status open_table(const struct run *r, struct side *side, size_t cha
         return MLDF_OK;
     if (!whole.record || whole.record_bytes > RECORD_ROOM)
         return mldfi_fail(err, MLDF_E_TYPE, "the value has no record");
-    uint64_t bytes = c->of->type->part_table(c->of, whole.record);
-    if (bytes > whole.bytes)
+    uint64_t offset, bytes = c->of->type->part_table(c->of, c->part, whole.record, &offset);
+    /* An array is its first bytes, and its type has seen that the payload holds the table, too. */
+    if (whole.kind != MLDF_KIND_ARRAY && !mldfi_range_inside(offset, bytes, whole.bytes))
         return mldfi_fail(err, MLDF_E_CORRUPT, "a table of %" PRIu64 " bytes in a value of %" PRIu64, bytes,
                           whole.bytes);
     m->payload_bytes = whole.bytes;
@@ -104,7 +105,7 @@ static mldf_status open_table(const struct run *r, struct side *side, size_t cha
     if (status < 0)
         return status;
     memcpy(m->table.data, whole.record, whole.record_bytes);
-    status = read_bytes(r, side, chain, &whole, (struct byte_range){0, bytes}, &m->bytes, &table, err);
+    status = read_bytes(r, side, chain, &whole, (struct byte_range){offset, bytes}, &m->bytes, &table, err);
     if (status == MLDF_OK && bytes)
         memcpy(m->table.data + RECORD_ROOM, table, (size_t)bytes);
     m->known = status == MLDF_OK;

@@ -163,7 +163,7 @@ static mldf_status fetch_made(const struct run *r, struct side *side, size_t cha
 mldf_status mldfi_fetch_value(const struct run *r, struct side *side, size_t chain, void *dst, size_t dst_bytes,
                               mldf_error *err) {
     double start = mldfi_worker_clock(r->worker);
-    if (r->feed->into && dst && !r->measuring)
+    if (r->feed->into && dst && !r->measuring && !mldfi_is_tabled(&r->plan->graph.chains[chain]))
         return fetch_made(r, side, chain, dst, err);
     mldf_status status = r->plan->graph.chains[chain].into ? mldfi_fetch_into(r, side, chain, dst, dst_bytes, err)
                                                            : fetch_value(r, side, chain, err);

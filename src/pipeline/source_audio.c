@@ -93,7 +93,7 @@ static mldf_status extent(struct source_run *s, mldf_error *err) {
         return mldfi_fail(err, MLDF_E_CORRUPT,
                           "sampling rate %" PRIu32 " Hz, and the file said %" PRIu64 " Hz for all recordings",
                           a->info.rate, said->rate.num);
-    if (!decode->mono && a->info.channels != decode->channels)
+    if (!decode->want.mono && a->info.channels != decode->channels)
         return mldfi_fail(err, MLDF_E_CORRUPT, "%" PRIu32 " channels, and the file said %" PRIu32 " for all recordings",
                           a->info.channels, decode->channels);
     if (s->pieced && (s->piece.have > a->info.samples || s->piece.from > a->info.samples - s->piece.have))
@@ -324,7 +324,7 @@ static mldf_status produce_want(struct source_run *s, void *reader, struct rows 
         decoded = (struct rows){room.data, have};
     }
     if (status == MLDF_OK)
-        status = mldfi_audio_window(reader, &a->info, &bytes, a->span.from, have, decode->mono, decoded.data,
+        status = mldfi_audio_window(reader, &a->info, &bytes, a->span.from, have, &decode->want, decoded.data,
                                     decoded.stride, err);
     for (uint32_t c = 0; !parts && c < decode->channels && have < count; c++)
         memset(to.data + c * to.stride + have, 0, (count - have) * sizeof *to.data);

@@ -53,8 +53,11 @@ static bool is_nothing(const struct op_param *param, const struct arg *arg) {
 }
 
 /* Nothing new to say: op_type.quiet. */
-static bool is_quiet(const struct op *op, const struct op_param *param, const struct arg *arg) {
-    return op->type->quiet && strcmp(op->type->quiet, param->name) == 0 && arg->i == 0;
+bool mldfi_op_may_be_quiet(const struct op_type *type, size_t param) {
+    for (size_t i = 0; type->quiet && i <= param; i++)
+        if (strcmp(type->quiet, type->params[i].name) == 0)
+            return true;
+    return false;
 }
 
 static mldf_status write_word(const char *word, mldf_buffer *out, mldf_error *err) {
@@ -94,7 +97,7 @@ static mldf_status write_arguments(const struct op *op, mldf_buffer *out, mldf_e
     mldf_status status = MLDF_OK;
     for (size_t i = 0; op->type->params && op->type->params[i].name && i < OP_MAX_PARAMS && status == MLDF_OK; i++) {
         const struct op_param *param = &op->type->params[i];
-        if (is_nothing(param, &op->args[i]) || is_quiet(op, param, &op->args[i]))
+        if (is_nothing(param, &op->args[i]) || (op->args[i].i == 0 && mldfi_op_may_be_quiet(op->type, i)))
             continue;
         status = mldfi_buffer_printf(out, err, "%s%s=", separator, param->name);
         if (status == MLDF_OK)

@@ -72,7 +72,7 @@ mldf_status mldf_reader_get_window(const mldf_reader *reader, uint64_t sample, s
     if (status >= 0)
         status = mldfi_media_audio.open(&worker, err);
     if (status >= 0)
-        status = mldfi_audio_window(worker, &info, &in, from, count, false, out, (size_t)count, err);
+        status = mldfi_audio_window(worker, &info, &in, from, count, NULL, out, (size_t)count, err);
     if (worker)
         mldfi_media_audio.close(worker);
     mldf_buffer_free(&f.scratch);

@@ -17,6 +17,10 @@ static const struct tokenizer_type *const types[] = {
 };
 
 static const struct tokenizer_type *find_type(const char *what, const char **argument) {
+    if (strncmp(what, "sp:", 3) == 0) {
+        *argument = what + 3;
+        return &mldfi_tokenizer_sentencepiece;
+    }
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         size_t bytes = strlen(types[i]->name);
         if (strncmp(what, types[i]->name, bytes) != 0)
@@ -31,7 +35,7 @@ static const struct tokenizer_type *find_type(const char *what, const char **arg
 
 static mldf_status fail_unknown(const char *what, mldf_error *err) {
     return mldfi_fail(err, MLDF_E_ARGUMENT,
-                      "tokenizer \"%.100s\" is not known: bytes, sentencepiece:FILE or exec:COMMAND, such as "
+                      "tokenizer \"%.100s\" is not known: bytes, sp:MODEL or exec:COMMAND, such as "
                       "\"exec:python3 -m mldf.tokenize tokenizer.json\"",
                       what);
 }
@@ -45,6 +49,22 @@ mldf_status mldfi_tokenizer_check_info(const mldf_tokenizer_info *info, mldf_err
         if (ids[i] < -1 || (ids[i] >= 0 && (uint64_t)ids[i] >= info->vocabulary))
             return mldfi_fail(err, MLDF_E_IO, "%s is %" PRId64 ", outside the vocabulary of %" PRIu64 " ids", names[i],
                               ids[i], info->vocabulary);
+    return MLDF_OK;
+}
+
+/* Ids that the caller names take the place of the tokenizer's own, and may be new ones after its vocabulary. */
+static mldf_status name_specials(mldf_tokenizer *t, const mldf_tokenizer_options *own, mldf_error *err) {
+    const int64_t given[] = {own->bos, own->eos};
+    int64_t *const ids[] = {&t->info.bos, &t->info.eos};
+    for (size_t i = 0; i < 2; i++) {
+        if (given[i] < 0)
+            continue;
+        if (given[i] > INT32_MAX)
+            return mldfi_fail(err, MLDF_E_ARGUMENT, "%s: %" PRId64 " is not an id", i ? "eos" : "bos", given[i]);
+        *ids[i] = given[i];
+        if ((uint64_t)given[i] >= t->info.vocabulary)
+            t->info.vocabulary = (uint64_t)given[i] + 1;
+    }
     return MLDF_OK;
 }
 
@@ -70,6 +90,9 @@ mldf_status mldf_tokenizer_open(const char *what, const mldf_tokenizer_options *
     status = type->open(t, argument, err);
     if (status == MLDF_OK)
         status = mldfi_tokenizer_check_info(&t->info, err);
+    t->own_vocabulary = t->info.vocabulary;
+    if (status == MLDF_OK)
+        status = name_specials(t, &own, err);
     if (status < 0) {
         if (status != MLDF_E_MEMORY)
             mldfi_error_prefix(err, "tokenizer %.150s", what);
@@ -118,12 +141,12 @@ static mldf_status check_ids(const mldf_tokenizer *t, const uint32_t *counts, si
         for (uint32_t k = 0; k < counts[i]; k++, ids += 4) {
             uint32_t id;
             memcpy(&id, ids, sizeof id);
-            if (id >= t->info.vocabulary)
+            if (id >= t->own_vocabulary)
                 return fail_document(i,
                                      mldfi_fail(err, MLDF_E_IO,
                                                 "the tokenizer %s gave the id %" PRIu32 " as token %" PRIu32
                                                 " of a document, outside its vocabulary of %" PRIu64,
-                                                t->info.name, id, k, t->info.vocabulary),
+                                                t->info.name, id, k, t->own_vocabulary),
                                      err);
         }
     return MLDF_OK;
@@ -156,9 +179,9 @@ mldf_status mldf_tokenizer_decode(mldf_tokenizer *t, const uint32_t *ids, size_t
     if (!t->info.decodes || !t->type->decode)
         return mldfi_fail(err, MLDF_E_UNSUPPORTED, "the tokenizer %s does not turn ids into text", t->info.name);
     for (size_t i = 0; i < count; i++)
-        if (ids[i] >= t->info.vocabulary)
+        if (ids[i] >= t->own_vocabulary)
             return mldfi_fail(err, MLDF_E_RANGE, "id %" PRIu32 " is outside the vocabulary of %" PRIu64, ids[i],
-                              t->info.vocabulary);
+                              t->own_vocabulary);
     size_t before = text->size;
     mldf_status status = t->type->decode(t, ids, count, text, err);
     if (status < 0)

@@ -44,6 +44,7 @@ struct mldf_tokenizer {
     const struct tokenizer_type *type;
     mldf_tokenizer_options options;
     mldf_tokenizer_info info; /* points to the texts below */
+    uint64_t own_vocabulary;  /* without ids that the caller added */
     char name[TOKENIZER_NAME_MAX + 1], sha256[65];
     void *state; /* the type's */
 };

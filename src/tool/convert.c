@@ -190,6 +190,8 @@ static mldf_status convert_csv_json(struct converter *c, const struct cell *cell
         return mldfi_fail(err, status, "not JSON: %s", inner.message);
     if (c->field->type_id == MLDF_JSON)
         return make_bytes(MLDF_KIND_TEXT, cell->text, cell->bytes, out);
+    if (c->field->type_id == MLDF_TEXT_HIERARCHICAL)
+        return mldfi_convert_levels(c, &c->parsed, 0, out, err);
     if (c->field->type_id == MLDF_NDARRAY || mldfi_is_tokens(c->field->type_id))
         return mldfi_convert_array(c, &c->parsed, 0, out, err);
     return mldfi_convert_inline(c, &c->parsed, 0, out, err);
@@ -220,6 +222,7 @@ static mldf_status convert_csv(struct converter *c, const struct cell *cell, mld
     case MLDF_NDARRAY:
     case MLDF_TEXT_TOKENIZED:
     case MLDF_TEXT_PACKED:
+    case MLDF_TEXT_HIERARCHICAL:
     case MLDF_TOKEN_STREAM:
     case MLDF_INLINE:
         return convert_csv_json(c, cell, out, err);
@@ -340,6 +343,8 @@ static mldf_status convert_json(struct converter *c, const struct cell *cell, ml
     case MLDF_TEXT_PACKED:
     case MLDF_TOKEN_STREAM:
         return mldfi_convert_array(c, cell->json, cell->node, out, err);
+    case MLDF_TEXT_HIERARCHICAL:
+        return mldfi_convert_levels(c, cell->json, cell->node, out, err);
     case MLDF_INLINE:
         return mldfi_convert_inline(c, cell->json, cell->node, out, err);
     default:

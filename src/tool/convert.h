@@ -3,6 +3,7 @@
  *
  *   convert.c     scalars, text, bytes, JSON
  *   array.c       JSON lists into arrays of any dtype
+ *   levels_value.c  JSON into hierarchical text
  *   inline_value.c  JSON into INLINE records
  *   file_value.c    paths into the bytes of files */
 #ifndef MLDF_TOOL_CONVERT_H
@@ -45,6 +46,8 @@ mldf_status mldfi_put_int(mldf_dtype dtype, text_kind kind, const struct text_nu
                           mldf_error *err);
 mldf_status mldfi_convert_array(struct converter *converter, const struct json *json, uint32_t node, mldf_value *out,
                                 mldf_error *err);
+mldf_status mldfi_convert_levels(struct converter *converter, const struct json *json, uint32_t node, mldf_value *out,
+                                 mldf_error *err);
 mldf_status mldfi_convert_inline(struct converter *converter, const struct json *json, uint32_t node, mldf_value *out,
                                  mldf_error *err);
 /* A short excerpt of a value for a message, quoted with ''. */

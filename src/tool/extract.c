@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include "field/field.h"
+#include "field/type.h"
 #include "format/format.h"
 #include "mldf/tool.h"
 #include "os/file.h"
 #include "os/folder.h"
+#include "tool/extract_video.h"
 #include "tool/input.h"
 #include "tool/pack_source.h"
-#include "tool/value_json.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/json.h"
@@ -27,6 +28,7 @@ struct column {
     size_t field;
     const char *ending; /* NULL: the value stands in the manifest */
     bool named;         /* KEY.FIELD.EXT: another field has this ending too */
+    mldf_extract_video how;
     mldf_buffer scratch;
 };
 
@@ -86,6 +88,9 @@ static mldf_status choose_column(struct extraction *x, bool *taken, mldf_error *
         return mldfi_fail(err, MLDF_E_ARGUMENT, "field '%s' is named twice", x->options->fields[x->count]);
     taken[column->field] = true;
     column->ending = ending_of(&schema->fields[column->field]);
+    column->how = mldfi_extract_how(&schema->fields[column->field], x->options);
+    if (column->how != MLDF_EXTRACT_FILE)
+        column->ending = column->how == MLDF_EXTRACT_FRAMES ? "frames" : "wav";
     claim_ending(x, column);
     return MLDF_OK;
 }
@@ -161,10 +166,10 @@ static bool is_claimed(const struct extraction *x, const struct column *column, 
     return false;
 }
 
-static mldf_status make_name(struct extraction *x, const struct column *column, const char *ending, uint64_t sample,
+/* KEY, or KEY.FIELD, terminated. */
+static mldf_status make_stem(struct extraction *x, const struct column *column, bool named, uint64_t sample,
                              const char *key, size_t key_bytes, mldf_error *err) {
     const struct schema_field *field = &mldf_reader_schema(x->reader)->fields[column->field];
-    bool named = column->named || is_claimed(x, column, ending);
     x->name.size = 0;
     mldf_status status = key ? put_key(&x->name, key, key_bytes, err)
                              : mldfi_buffer_printf(&x->name, err, "%0*" PRIu64, x->width, sample);
@@ -173,8 +178,14 @@ static mldf_status make_name(struct extraction *x, const struct column *column, 
         if (status == MLDF_OK)
             status = put_part(&x->name, field->name, strlen(field->name), err);
     }
-    if (status == MLDF_OK)
-        status = mldf_buffer_append(&x->name, "", 1, err);
+    return status < 0 ? status : mldf_buffer_append(&x->name, "", 1, err);
+}
+
+static mldf_status make_name(struct extraction *x, const struct column *column, const char *ending, uint64_t sample,
+                             const char *key, size_t key_bytes, mldf_error *err) {
+    const struct schema_field *field = &mldf_reader_schema(x->reader)->fields[column->field];
+    bool named = column->named || is_claimed(x, column, ending);
+    mldf_status status = make_stem(x, column, named, sample, key, key_bytes, err);
     if (status < 0)
         return status;
     if (key && !named && says_ending(field->type ? field->type->files : NULL, (const char *)x->name.data, ending))
@@ -225,6 +236,49 @@ static mldf_status flush_lines(struct extraction *x, mldf_error *err) {
 
 /* ---- Samples ------------------------------------------------------------------------------------------------------- */
 
+/* A frame beside the others: KEY/000012.png. */
+static mldf_status put_frame(void *user, uint64_t number, const struct exported *file, mldf_error *err) {
+    struct extraction *x = user;
+    const size_t stem = x->name.size;
+    x->name.size--;
+    mldf_status status = mldfi_buffer_printf(&x->name, err, "/%06" PRIu64 ".%s%c", number, file->ending, 0);
+    if (status == MLDF_OK)
+        status = write_file(x, file, err);
+    x->name.size = stem;
+    x->name.data[stem - 1] = 0;
+    return status;
+}
+
+static mldf_status put_frames(struct extraction *x, const struct column *column, const mldf_value *value,
+                              mldf_error *err) {
+    struct frames_out done;
+    mldf_status status = mldfi_extract_frames(mldf_reader_schema(x->reader), column->field, value, x->options,
+                                              &x->media, &x->room, put_frame, x, &done, err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_append_text(&x->lines, "{\"folder\":", err);
+    if (status == MLDF_OK)
+        status = mldfi_json_append_string(&x->lines, (const char *)x->name.data, x->name.size - 1, err);
+    if (status == MLDF_OK)
+        status = mldfi_buffer_printf(&x->lines, err, ",\"frames\":%" PRIu64, done.written);
+    if (status == MLDF_OK && done.rate_num)
+        status =
+            mldfi_buffer_printf(&x->lines, err, ",\"fps\":[%" PRIu32 ",%" PRIu32 "]", done.rate_num, done.rate_den);
+    return status < 0 ? status : mldfi_buffer_append_text(&x->lines, "}", err);
+}
+
+/* MLDF_ABSENT: the value has no such file. */
+static mldf_status export_value(struct extraction *x, const struct column *column, const mldf_value *value,
+                                struct exported *out, mldf_error *err) {
+    const mldf_schema *schema = mldf_reader_schema(x->reader);
+    const struct schema_field *field = &schema->fields[column->field];
+    const bool some = x->options->first || x->options->end || x->options->step;
+    if (column->how == MLDF_EXTRACT_SOUND)
+        return mldfi_extract_sound(value, &x->room, out, err);
+    if (some && field->type == &mldfi_type_video_compressed)
+        return mldfi_extract_clip(schema, column->field, value, x->options, &x->media, &x->room, out, err);
+    return mldfi_field_export(field, value, &x->media, &x->room, out, err);
+}
+
 static mldf_status put_column(struct extraction *x, struct column *column, uint64_t sample, const char *key,
                               size_t key_bytes, mldf_error *err) {
     const mldf_field *field = mldf_schema_field(mldf_reader_schema(x->reader), column->field);
@@ -237,17 +291,28 @@ static mldf_status put_column(struct extraction *x, struct column *column, uint6
     if (status == MLDF_OK)
         status = mldfi_buffer_append_text(&x->lines, ":", err);
     if (status < 0 || !column->ending || value.kind == MLDF_KIND_NULL)
-        return status < 0 ? status : mldfi_value_json(field, &value, &x->lines, err);
-    const struct schema_field *known = &mldf_reader_schema(x->reader)->fields[column->field];
+        return status < 0
+                   ? status
+                   : mldf_value_json(mldf_reader_schema(x->reader), column->field, &value, false, &x->lines, err);
     struct exported file;
-    status = mldfi_field_export(known, &value, &x->media, &x->room, &file, err);
-    if (status == MLDF_OK)
-        status = make_name(x, column, file.ending, sample, key, key_bytes, err);
-    if (status == MLDF_OK)
-        status = write_file(x, &file, err);
+    if (column->how == MLDF_EXTRACT_FRAMES) {
+        status = make_stem(x, column, column->named, sample, key, key_bytes, err);
+        if (status == MLDF_OK)
+            status = put_frames(x, column, &value, err);
+    } else {
+        status = export_value(x, column, &value, &file, err);
+        if (status == MLDF_OK)
+            status = make_name(x, column, file.ending, sample, key, key_bytes, err);
+        if (status == MLDF_OK)
+            status = write_file(x, &file, err);
+    }
     mldfi_kit_trim(&x->media);
     if (status < 0)
         mldfi_error_place(err, sample, field->name);
+    if (status == MLDF_ABSENT)
+        return mldfi_buffer_append_text(&x->lines, "null", err);
+    if (column->how == MLDF_EXTRACT_FRAMES)
+        return status;
     return status < 0 ? status : mldfi_json_append_string(&x->lines, (const char *)x->name.data, x->name.size - 1, err);
 }
 

@@ -149,7 +149,9 @@ static uint32_t label_of(const struct folder_list *list, const struct folder_ent
 
 mldf_status mldfi_folder_layout(struct folder_list *list, mldf_layout layout, mldf_error *err) {
     struct places places = count_places(list);
-    list->labelled = layout == MLDF_LAYOUT_CLASSES || (layout == MLDF_LAYOUT_AUTO && looks_labelled(&places));
+    list->labelled =
+        layout == MLDF_LAYOUT_CLASSES || (layout == MLDF_LAYOUT_AUTO && looks_labelled(&places)) ||
+        (layout == MLDF_LAYOUT_FRAMES && places.any_deep); /* entries are folders of frames, in folders of classes */
     list->mixed = layout == MLDF_LAYOUT_AUTO && places.direct && places.deep;
     list->strays = list->mixed && list->labelled ? places.direct : 0;
     if (!list->labelled)

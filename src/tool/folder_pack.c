@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "field/audio_type.h"
 #include "tool/corpus.h"
@@ -35,6 +36,7 @@ struct folder_run {
     mldf_status notes_status;      /* of gathering them during the walk */
     struct corpus_audio audio;     /* with another rate, or one channel */
     mldf_buffer made;
+    struct frame_folders frames; /* layout frames */
 };
 
 /* ---- The list -------------------------------------------------------------------------------------------------------------- */
@@ -72,7 +74,15 @@ static mldf_status fail_empty(const char *folder, mldf_error *err) {
 
 static mldf_status find_type(struct folder_run *run, mldf_error *err) {
     struct feed *feed = run->feed;
-    mldf_status status = mldfi_folder_type(&run->list, feed->options->skip_bad_rows, &run->type, err);
+    struct folder_list list = run->list;
+    if (run->frames.first) { /* the entries are folders */
+        list.entries = run->frames.files;
+        list.count = run->frames.count;
+    }
+    mldf_status status = mldfi_folder_type(&list, feed->options->skip_bad_rows, &run->type, err);
+    if (status == MLDF_OK && run->frames.first && run->type->files != mldfi_type_with_files(0)->files)
+        status = mldfi_fail(err, MLDF_E_TYPE, "with layout frames the files are images, and these are %s",
+                            run->type->files->plural);
     if (status < 0)
         mldfi_error_path(err, feed->sources[run->first]);
     return status;
@@ -105,23 +115,47 @@ static void warn_mixed(const struct folder_run *run) {
     mldfi_feed_warn(run->feed, first->path, message);
 }
 
+/* A LeRobot dataset is Parquet tables and videos that belong together; Python packs it. */
+static mldf_status refuse_lerobot(const char *folder, mldf_error *err) {
+    mldf_buffer path = MLDF_BUFFER_INIT;
+    mldf_status status = mldfi_buffer_printf(&path, err, "%s/meta/info.json", folder);
+    if (status == MLDF_OK)
+        status = mldf_buffer_append(&path, "", 1, err);
+    size_t length = status == MLDF_OK ? strlen((const char *)path.data) - strlen("meta/info.json") : 0;
+    bool found = status == MLDF_OK && access((const char *)path.data, F_OK) == 0;
+    if (found) {
+        memcpy(path.data + length, "data", 5);
+        found = access((const char *)path.data, F_OK) == 0;
+    }
+    mldf_buffer_free(&path);
+    return !found ? status
+                  : mldfi_fail_file(err, MLDF_E_TYPE, folder,
+                                    "this is a LeRobot dataset; python3 -m mldf.lerobot packs it (or name one of its "
+                                    "folders)");
+}
+
 static mldf_status make_list(struct folder_run *run, mldf_layout layout, mldf_error *err) {
     struct feed *feed = run->feed;
     struct folder_hooks hooks = {on_left_out, on_unreadable, on_watch, run, feed->options->tokenize != NULL};
     mldf_status status = MLDF_OK;
-    for (size_t i = run->first; status == MLDF_OK && i < run->first + run->count; i++)
-        status = mldfi_folder_add(&run->list, feed->sources[i], run->count > 1, &hooks, err);
+    for (size_t i = run->first; status == MLDF_OK && i < run->first + run->count; i++) {
+        status = refuse_lerobot(feed->sources[i], err);
+        if (status == MLDF_OK)
+            status = mldfi_folder_add(&run->list, feed->sources[i], run->count > 1, &hooks, err);
+    }
     for (size_t i = 0; status == MLDF_OK && feed->target && i < run->list.count; i++)
         status = mldfi_source_is_not_target(run->list.entries[i].path, feed->target, err);
     if (status == MLDF_OK && run->list.count == 0)
         status = fail_empty(feed->sources[run->first], err);
     if (status == MLDF_OK && (run->notes.list_count || feed->options->tokenize) && layout == MLDF_LAYOUT_AUTO)
         layout = MLDF_LAYOUT_FLAT; /* folders of speakers, chapters and documents are not classes */
+    feed->list_hash = mldfi_folder_fingerprint(&run->list, UINT64_C(0xcbf29ce484222325)) | 1;
+    if (status == MLDF_OK && layout == MLDF_LAYOUT_FRAMES)
+        status = mldfi_frames_group(&run->list, &run->frames, err);
     if (status == MLDF_OK)
         status = mldfi_folder_layout(&run->list, layout, err);
     if (status == MLDF_OK && run->list.mixed)
         warn_mixed(run);
-    feed->list_hash = mldfi_folder_fingerprint(&run->list, UINT64_C(0xcbf29ce484222325)) | 1;
     feed->watch.now.samples_total = run->list.count;
     feed->watch.now.bytes_total = run->list.total_bytes;
     return status;
@@ -160,6 +194,11 @@ static mldf_status read_entry(struct folder_run *run, const struct folder_entry 
                           direct ? "lies in no class folder" : "the name of its class folder is not UTF-8");
     if (!run->without_keys && mldfi_utf8_valid_prefix(key, key_bytes) != key_bytes)
         return mldfi_fail(err, MLDF_E_KEY, "the name is not UTF-8, and it is the sample's key");
+    if (run->frames.first) {
+        const mldf_pack_options *o = run->feed->options;
+        return mldfi_frames_read(&run->frames, (size_t)(entry - run->list.entries), run->type->files,
+                                 o->fps_num ? o->fps_num : 1, o->fps_num ? o->fps_den : 1, &run->file, err);
+    }
     mldf_status status =
         mldfi_read_file(entry->path, run->type ? run->type->files->most_bytes : TEXT_FILE_MAX, &run->file, err);
     if (status == MLDF_OK && run->type)
@@ -210,6 +249,21 @@ static mldf_status pack_entries(struct folder_run *run, mldf_error *err) {
 
 /* ---- All of it --------------------------------------------------------------------------------------------------------------- */
 
+/* Of folders of frames: JPEG files alone, or images of any format; how images are stored, said for images, is said for frames. */
+static mldf_status add_frames_field(const struct folder_run *run, mldf_schema *schema, mldf_error *err) {
+    const mldf_pack_options *o = run->feed->options;
+    const char *more = o->image_arguments ? strchr(o->image_arguments, '{') : NULL;
+    const char *rest = more ? more + 1 + strspn(more + 1, " \t\r\n") : "}";
+    mldf_buffer text = MLDF_BUFFER_INIT;
+    mldf_status status =
+        mldfi_buffer_printf(&text, err, "{\"mode\":\"%s\"%s%s%c",
+                            mldfi_frames_are_jpeg(&run->frames) ? "jpeg" : "image", *rest == '}' ? "" : ",", rest, 0);
+    if (status == MLDF_OK)
+        status = mldf_schema_add(schema, "video", MLDF_VIDEO_FRAMES, (const char *)text.data, 0, err);
+    mldf_buffer_free(&text);
+    return status;
+}
+
 static mldf_status make_fields(struct folder_run *run, mldf_schema **out, mldf_error *err) {
     const mldf_pack_options *options = run->feed->options;
     const struct field_files *files = run->type ? run->type->files : NULL;
@@ -222,6 +276,8 @@ static mldf_status make_fields(struct folder_run *run, mldf_schema **out, mldf_e
         status = mldf_schema_new(options->writer->context, out, err);
     if (status == MLDF_OK && !run->type)
         status = mldf_schema_add(*out, run->feed->text.field, MLDF_TEXT, NULL, 0, err);
+    else if (status == MLDF_OK && run->frames.first)
+        status = add_frames_field(run, *out, err);
     else if (status == MLDF_OK)
         status = mldfi_add_file_field(*out, run->type->files->field, run->type, options, 0, err);
     if (status == MLDF_OK && run->list.labelled)
@@ -275,6 +331,7 @@ mldf_status mldfi_pack_folders(struct feed *feed, const char *out, mldf_pack_res
     mldf_schema_free(schema);
     feed->schema = NULL;
     mldfi_folder_free(&run.list);
+    mldfi_frames_free(&run.frames);
     mldfi_notes_free(&run.notes);
     mldfi_corpus_audio_free(&run.audio);
     mldf_buffer_free(&run.made);
@@ -348,6 +405,8 @@ static mldf_status append_run(struct folder_run *run, mldf_error *err) {
         run->label = SIZE_MAX;
         layout = MLDF_LAYOUT_FLAT;
     }
+    if (layout == MLDF_LAYOUT_FRAMES)
+        return mldfi_fail(err, MLDF_E_UNSUPPORTED, "layout frames makes new files; pack them, then merge");
     run->without_keys = feed->keyless;
     status = make_list(run, layout, err);
     run->label_may_be_null =
@@ -372,6 +431,7 @@ mldf_status mldfi_append_folders(struct feed *feed, size_t first, size_t count, 
     if (status == MLDF_E_SCHEMA)
         mldfi_error_path(err, feed->sources[first]);
     mldfi_folder_free(&run.list);
+    mldfi_frames_free(&run.frames);
     mldfi_notes_free(&run.notes);
     mldfi_corpus_audio_free(&run.audio);
     mldf_buffer_free(&run.made);

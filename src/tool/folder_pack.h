@@ -53,6 +53,19 @@ void mldfi_folder_free(struct folder_list *list);
 /* Of names, sizes and times: two runs with the same value see the same files. */
 uint64_t mldfi_folder_fingerprint(const struct folder_list *list, uint64_t seed);
 
+/* Layout frames (folder_frames.c): every folder with images is a video. Entry i of the list becomes the folder of files [first[i], first[i + 1]), in the
+ * order of the numbers in their names. */
+struct frame_folders {
+    struct folder_entry *files;
+    size_t count, *first;
+};
+mldf_status mldfi_frames_group(struct folder_list *list, struct frame_folders *out, mldf_error *err);
+void mldfi_frames_free(struct frame_folders *folders);
+bool mldfi_frames_are_jpeg(const struct frame_folders *folders); /* by their names */
+/* The frames of entry `index` as a value for a writer. images: what a frame must be. */
+mldf_status mldfi_frames_read(const struct frame_folders *folders, size_t index, const struct field_files *images,
+                              uint32_t fps_num, uint32_t fps_den, mldf_buffer *out, mldf_error *err);
+
 /* The label of each class folder in a file whose card has "classes"; *out is the caller's. MLDF_E_SCHEMA names a folder that is none of
  * them, and them. */
 mldf_status mldfi_folder_labels(const struct folder_list *list, const char *card, size_t card_bytes, uint32_t **out,

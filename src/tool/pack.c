@@ -134,6 +134,10 @@ static mldf_status check_options(const struct source_list *list, const mldf_pack
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a delimiter is one ASCII character, not a quote or a line end");
     if (!folders && options->layout != MLDF_LAYOUT_AUTO)
         return mldfi_fail_file(err, MLDF_E_ARGUMENT, name, "a layout is for folders");
+    if (options->fps_num && options->layout != MLDF_LAYOUT_FRAMES)
+        return mldfi_fail_file(err, MLDF_E_ARGUMENT, name, "frames a second are for folders of frames: layout frames");
+    if (options->fps_num && !options->fps_den)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%" PRIu32 " / 0 frames a second", options->fps_num);
     if (options->image_arguments && options->schema)
         return mldfi_fail_file(err, MLDF_E_ARGUMENT, name, "with a schema, its image fields say how images are stored");
     if (options->image_arguments && rows && !options->file_column_count)

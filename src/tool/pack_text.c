@@ -11,7 +11,7 @@
 mldf_status mldfi_text_names(struct text_names *names, const char *text, mldf_error *err) {
     const char *equals = strrchr(text, '=');
     size_t bytes = equals ? (size_t)(equals - text) : strlen(text);
-    const char *name = equals ? equals + 1 : text;
+    const char *name = equals ? equals + 1 : "tokens";
     size_t name_bytes = strlen(name);
     if (bytes < 1 || bytes > MLDF_NAME_MAX || name_bytes < 1 || name_bytes > MLDF_NAME_MAX)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "'%.80s' is not FIELD or FIELD=NAME", text);

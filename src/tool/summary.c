@@ -282,8 +282,7 @@ static bool is_number(mldf_dtype dtype) {
 
 static mldf_status end_field(struct field_gather *f, const mldf_field *field, mldf_error *err) {
     bool tokens = field->dtype != MLDF_DTYPE_NONE && /* of the 1.0 draft: rows of different widths */
-                  (field->type_id == MLDF_TEXT_TOKENIZED || field->type_id == MLDF_TEXT_PACKED ||
-                   field->type_id == MLDF_TOKEN_STREAM);
+                  field->type_id >= MLDF_TEXT_TOKENIZED && field->type_id <= MLDF_TOKEN_STREAM;
     bool number = field->type_id == MLDF_INT || field->type_id == MLDF_FLOAT || (!tokens && is_number(field->dtype));
     bool array = field->type_id == MLDF_NDARRAY || tokens,
          payload = field->flags & (MLDF_FIELD_SIZE32 | MLDF_FIELD_SIZE64);

@@ -11,6 +11,8 @@ static mldf_status do_write(mldf_error *err) {
     mldf_status status = mldf_pipeline_parse(NULL, text, strlen(text), &pipeline, err);
     if (status == MLDF_OK) {
         status = mldf_pipeline_write(pipeline, &out, err);
+        if (status == MLDF_OK)
+            status = mldf_pipeline_json(pipeline, &out, err);
         mldf_pipeline_free(pipeline);
     }
     mldf_buffer_free(&out);

@@ -178,7 +178,7 @@ static void check_value(const struct valid *v, const mldf_reader *r, uint64_t sa
         if (status < 0)
             WRONG(v, sample, info->name, "%s", err.message);
         else if (value.kind != MLDF_KIND_NULL &&
-                 (info->type_id == MLDF_TEXT_PACKED || info->type_id == MLDF_TOKEN_STREAM)) /* ids, then a table */
+                 (info->type_id >= MLDF_TEXT_PACKED && info->type_id <= MLDF_TOKEN_STREAM)) /* ids, then a table */
             CHECK(mldf_reader_get_stored(r, sample, field, &scratch, &value, &err) == MLDF_OK &&
                   bytes_are(json, at, value.data, value.bytes) &&
                   record_is(json, at, value.record, value.record_bytes));

@@ -216,7 +216,13 @@ STEPS = {
     "solarize": _image("solarize", "solarize(threshold=60, p=0.9)"),
     "squeeze": ("values", "", "i32s", ["squeeze", "cast(f32) | squeeze"]),
     "stack": ("values", "", "both = [f32s, g]", ["stack", "stack(axis=1)", "stack(axis=-1)"]),
-    "add_noise": (WAVES[0], WAVES[1] + "; quiet = i2: gain(-9) | drop; i2: drop", "both = [i2, quiet]", ["add_noise(10) | pad", "add_noise([0, 20], p=0.5) | pad"]),
+    "add_noise": (
+        WAVES[0],
+        WAVES[1] + "; quiet = i2: gain(-9) | drop; i2: drop",
+        "both = [i2, quiet]",
+        ["add_noise(10) | pad", "add_noise([0, 20], p=0.5) | pad"],
+    ),
+    "mix_sample": (*WAVES, "i2", ["mix_sample(10) | pad", "mix_sample([0, 20], p=0.5) | pad"]),
     "reverb": (
         WAVES[0],
         WAVES[1] + "; quiet = i2: gain(-9) | drop; i2: drop",

@@ -18,9 +18,10 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "docs" / "spec"))
+sys.path[:0] = [str(ROOT / "docs" / "spec"), str(ROOT / "tools")]
 import reference_fast_jpeg  # noqa: E402
 import reference_reader  # noqa: E402
+import vectors_fast_jpeg  # noqa: E402
 
 Image = pytest.importorskip("PIL.Image")
 MLDF = os.environ.get("MLDF", "mldf")
@@ -52,6 +53,8 @@ def files():
                "exif": jpeg(rgb, exif=exif), "icc": jpeg(rgb, icc_profile=b"icc profile " * 9000), "large": jpeg(photo(1100, 700))}
     result["trailing"] = result["s2q75"] + b"trailing bytes \xff\xd8 and more"
     result["restart"] = jpeg(rgb, quality=80, restart_marker_blocks=3)
+    for name, (_, _, _, payload) in vectors_fast_jpeg.SAMPLINGS.items():  # files of cjpeg: Pillow writes no such samplings
+        result[name] = reference_fast_jpeg.file(reference_fast_jpeg.read(payload))
     return result
 
 
@@ -429,7 +432,7 @@ def plain_coefficients(data):
     return planes
 
 
-@pytest.mark.parametrize("name", ["s0q75", "s1q30", "s2q75", "gray", "one", "restart", "thin"])
+@pytest.mark.parametrize("name", ["s0q75", "s1q30", "s2q75", "gray", "one", "restart", "thin", "s440", "s411", "wide"])
 def test_reference_reader_finds_the_coefficients(photos, pair, name):
     image = reference_fast_jpeg.read(stored(pair[1])[list(photos).index(name)].data)
     for got, want in zip(image.planes, plain_coefficients(photos[name]), strict=True):

@@ -33,7 +33,7 @@ needs_command = pytest.mark.skipif(not COMMAND, reason="MLDF does not name the c
 ROUNDS = int(os.environ.get("MLDF_ORACLE_ROUNDS", "150"))
 KEYS = {e["file"]: e for e in json.loads((VALID / "manifest.json").read_text())}
 FILES = ["hello", "int", "inline", "nulls", "keys_wrap", "card", "long_arguments", "unknown_types", "zstd_dictionary", "zstd",
-         "encrypted_key", "encrypted_chunks", "encrypted_all", "no_checksums", "appended", "streamed", "torn_header", "unknown_sections", "ndarray_shapes", "row_gaps", "images", "recordings", "packets", "videos", "video_packets", "tokens", "features", "flow", "multimodal",
+         "encrypted_key", "encrypted_chunks", "encrypted_all", "no_checksums", "appended", "streamed", "torn_header", "unknown_sections", "ndarray_shapes", "row_gaps", "images", "recordings", "packets", "videos", "video_packets", "tokens", "hierarchical", "features", "flow", "multimodal", "multimodal_videos",
          "pack_plans"]
 
 
@@ -185,7 +185,7 @@ def hostile(rng, good, rounds):
 
 
 @needs_library
-@pytest.mark.parametrize("name", [*(n for n in FILES if n not in ("streamed", "torn_header", "images", "encrypted_all")), "fast_jpeg"])
+@pytest.mark.parametrize("name", [*(n for n in FILES if n not in ("streamed", "torn_header", "images", "encrypted_all")), "fast_jpeg", "fast_jpeg_samplings"])
 def test_verify_finds_the_same_problems(library, tmp_path, name):
     """All of them, not the first alone. Images are left out: the reference reader does not decode them."""
     rng, good, path = random.Random("verify " + name), (VALID / (name + ".mldf")).read_bytes(), tmp_path / "a.mldf"

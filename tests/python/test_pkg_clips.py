@@ -81,7 +81,8 @@ OTHERS = {
     *("ragged", "replace_label", "reshape", "squeeze", "stack", "strings", "truncate", "window"),
     *("time_jitter", "time_reverse", "time_subsample"),
     # of recordings and their spectra
-    *("add_noise", "channels", "cmvn", "db", "delta", "dither", "fbank", "gain", "log", "mel", "mfcc", "mono", "noise"),
+    *("add_noise", "channels", "cmvn", "db", "delta", "dither", "fbank", "gain", "log", "mel", "mfcc", "mix_sample"),
+    *("mono", "noise"),
     *("normalize_wave", "preemphasis", "resample", "reverb", "spec_augment", "spectrogram", "speed", "stft", "trim"),
 }
 

@@ -335,8 +335,11 @@ def test_an_image_larger_than_a_sequence_is_an_error(tmp_path):
         tmp_path / "d.mldf", {"doc": mldf.Multimodal({"text": mldf.Tokens(10), "image": mldf.Image()})}
     ) as w:
         w.append({"doc": [("text", [1]), ("image", np.zeros((8, 8, 3), np.uint8))]})
-    with pytest.raises(mldf.Error, match="sample 0, part 1.*does not fit"):
-        mldf.pack_documents(tmp_path / "d.mldf", tmp_path / "p.mldf", length=16, image_id=9, pad_id=0, image_tokens=17)
+    options = {"length": 15, "image_id": 9, "pad_id": 0}
+    with pytest.raises(mldf.Error, match=r"sample 0, field doc: part 1 \(image\) is an image of 16 tokens"):
+        mldf.pack_documents(tmp_path / "d.mldf", tmp_path / "p.mldf", **options, patch=2)
+    with pytest.raises(mldf.Error, match="image_tokens is 16; a whole number from 1 to 15"):
+        mldf.pack_documents(tmp_path / "d.mldf", tmp_path / "p.mldf", **options, image_tokens=16)
 
 
 def test_text_becomes_tokens(folder):

@@ -7,6 +7,7 @@ import subprocess
 import mldf
 import numpy as np
 import pytest
+from codec_files import run as run_program
 
 COMMAND = os.environ.get("MLDF")
 needs_command = pytest.mark.skipif(not COMMAND, reason="MLDF does not name the command")
@@ -431,3 +432,115 @@ def test_samples_of_all_sounds_are_their_sum(tmp_path):
         for threads in (0, 2):
             with mldf.Loader(path, 3, pipelines=steps, samples=True, threads=threads) as loader:
                 assert next(iter(loader))["doc.sound_samples"].tolist() == want
+
+
+@needs_command
+def test_videos_as_packets_are_parts(tmp_path):
+    """A record of 72 bytes needs wider entries: read back by value, by clips and by the command."""
+    film = tmp_path / "film.mp4"
+    source = ("-f", "lavfi", "-i", "testsrc2=size=64x48:rate=30:duration=2", "-f", "lavfi", "-i", "sine=duration=2")
+    run_program("ffmpeg", "-v", "error", "-y", *source, "-c:v", "libx264", "-g", "15", "-bf", "2", "-c:a", "aac", film)
+    kinds = mldf.Multimodal({"text": mldf.Tokens(100), "clip": mldf.CompressedVideo(), "image": mldf.Image()})
+    image = np.full((8, 8, 3), 9, np.uint8)
+    path = tmp_path / "v.mldf"
+    with mldf.Writer(path, {"doc": kinds, "film": mldf.CompressedVideo()}) as w:
+        for i in range(3):
+            doc = [("text", [1, 2, 3]), ("clip", film), ("image", image), ("clip", None), *[("clip", film)] * i]
+            w.append({"doc": doc, "film": film})
+    with mldf.open(path) as ds:
+        assert ds.rows["doc"]["milliseconds"].tolist() == [2000, 4000, 6000]
+        doc, alone = ds[2].doc, ds[2].film
+        assert [p.role for p in doc] == ["text", "clip", "image", "clip", "clip", "clip"] and doc[3].value is None
+        for k in (1, 4, 5):
+            assert np.array_equal(doc[k].value.frames([0, 17, -1]), alone.frames([0, 17, -1]))
+        assert np.array_equal(doc[2].value, image) and doc[0].value.tolist() == [1, 2, 3]
+    clip = [mldf.Clip(frames=4, stride=3, start="center"), mldf.Resize((16, 16))]
+    for backend in ("map", "read"):
+        for threads in (0, 2):
+            with mldf.Loader(
+                mldf.open(path, backend=backend), 3, pipelines={"doc.clip[0]": clip, "film": clip}, threads=threads
+            ) as loader:
+                (b,) = loader
+                assert b["doc.clip[0]"].shape == (3, 4, 16, 16, 3)
+                assert np.array_equal(b["doc.clip[0]"], b["film"])
+    packed = "packed(doc, 16, image_id=99, pad=0, image_tokens=4)"
+    assert mldf.open(path).as_view(packed)[0].tokens.tolist() == [
+        1,
+        2,
+        3,
+        99,
+        99,
+        99,
+        99,
+        1,
+        2,
+        3,
+        99,
+        99,
+        99,
+        99,
+        0,
+        0,
+    ]
+    run("verify", "--deep", "-q", path)
+    run("merge", path, path, "-o", tmp_path / "m.mldf")
+    with mldf.open(tmp_path / "m.mldf") as ds:
+        assert np.array_equal(ds[5].doc[4].value.frames([3]), alone.frames([3]))
+
+
+def test_a_tar_refuses_parts(tmp_path):
+    path = write(tmp_path / "a.mldf", [[("text", "x")]])
+    with pytest.raises(mldf.Error, match="field doc is multimodal, and a value is one member of a tar"):
+        mldf.convert(path, tmp_path / "a.tar")
+    assert not (tmp_path / "a.tar").exists()
+
+
+@pytest.mark.parametrize("backend", ["map", "read"])
+@pytest.mark.parametrize("name", ["doc.ids", "doc.image"])
+def test_buckets_and_budgets_come_from_the_record(tmp_path, name, backend):
+    """Lengths as the rows have them, with the parts themselves out of reach: their tables are destroyed."""
+    rng = np.random.default_rng(4)
+    path = tmp_path / "a.mldf"
+    kinds = {"ids": mldf.Tokens(1000), "image": mldf.Image(), "note": mldf.Text()}
+    with mldf.Writer(path, {"doc": mldf.Multimodal(kinds, nullable=True)}, checksums=False) as w:
+        for i in range(60):
+            doc = [("ids", rng.integers(0, 900, int(n)).tolist()) for n in rng.integers(0, 40, int(rng.integers(0, 4)))]
+            doc += [
+                ("image", picture(rng, 8, 8) if rng.random() < 0.8 else None) for _ in range(int(rng.integers(0, 5)))
+            ]
+            doc += [("note", "x"), ("ids", None)]
+            w.append({"doc": None if i % 13 == 5 else doc})
+    steps = {"doc.ids": [mldf.Cast("i64"), mldf.Ragged()], "doc.image": [mldf.RandomResizedCrop(4)]}
+    column = "tokens" if name == "doc.ids" else "images"
+    inner = 1 if name == "doc.ids" else 4 * 4 * 3
+    budget = 150 if name == "doc.ids" else 20 * inner
+    rows = mldf.open(path).rows["doc"]
+    nulls = np.arange(60) % 13 == 5
+    length = np.where(nulls, 0, rows[column]).astype(int)
+    options = {
+        "pipelines": {name: steps[name]},
+        "fields": [name],
+        "index": True,
+        "bucket": name,
+        "seed": 2,
+        "shuffle": True,
+    }
+    with mldf.Loader(mldf.open(path, backend=backend), 1, budget=budget, **options) as loader:
+        count = len(loader)
+        seen = []
+        for b in loader:
+            index, offset = b["index"].tolist(), b[f"{name}_offset"]
+            assert np.diff(offset).tolist() == length[index].tolist()
+            assert len(index) == 1 or length[index].max() * len(index) * inner <= budget
+            seen += index
+        assert sorted(seen) == list(range(60)) and count < 60
+    data = bytearray(path.read_bytes())
+    for row, null in zip(rows, nulls):
+        if not null:
+            begin = int(row["ptr"])
+            data[begin : begin + 64 * int(row["parts"])] = b"\xff" * (64 * int(row["parts"]))
+    path.write_bytes(data)
+    with mldf.Loader(mldf.open(path, backend=backend, verify=False), 1, budget=budget, **options) as loader:
+        assert len(loader) == count
+        with pytest.raises(mldf.Error, match="field doc"):
+            list(loader)

@@ -8,13 +8,15 @@ BACKENDS = ["map", "read"]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("kind", ["tokens", "stream"])
+@pytest.mark.parametrize("kind", ["tokens", "stream", "hierarchical"])
 def test_windows_of_tokens(tmp_path, backend, kind):
     rng = np.random.default_rng(3)
     rows = [rng.integers(0, 1000, n).astype(np.uint16) for n in (37, 5, 0, 200, 11, 64)]
     if kind == "stream":
         field = mldf.TokenStream(1000)
         values = [{"tokens": row, "ends": [len(row) // 2, len(row)] if len(row) else []} for row in rows]
+    elif kind == "hierarchical":
+        field, values = mldf.HierarchicalTokens(1000), [[[row[:3], row[3:]]] if len(row) else [] for row in rows]
     else:
         field, values = mldf.Tokens(1000), rows
     path = tmp_path / "t.mldf"

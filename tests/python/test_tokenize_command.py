@@ -267,6 +267,48 @@ def test_options_that_make_no_sense_are_refused(tmp_path):
     refused("1 to 256 programs", "--text", "t", "--tokenizer", "bytes", "--tokenizer-processes", "1000")
 
 
+def test_an_id_may_be_named_and_the_field_is_called_tokens(tmp_path):
+    source = tmp_path / "rows.jsonl"
+    source.write_text('{"text": "ab", "n": 1}\n{"text": "", "n": 2}\n')
+
+    def run(*words):
+        line = [MLDF, "pack", str(source), "--text", "text", "--tokenizer", "bytes", "-o", str(tmp_path / "o.mldf"), "-f", *words]
+        return subprocess.run(line, capture_output=True, text=True)
+
+    def arguments():
+        info = subprocess.run([MLDF, "info", "--json", str(tmp_path / "o.mldf")], capture_output=True, text=True, check=True)
+        (field,) = [f for f in json.loads(info.stdout)["fields"] if f["type"] == "text_tokenized"]
+        assert field["name"] == "tokens"
+        return field["arguments"]
+
+    assert run("--eos", "256", "--bos=257").returncode == 0
+    assert ids(tmp_path / "o.mldf") == [[257, 97, 98, 256], [257, 256]]
+    assert {k: arguments()[k] for k in ("eos", "bos", "vocabulary")} == {"eos": 256, "bos": 257, "vocabulary": 258}
+    shown = subprocess.run([MLDF, "head", str(tmp_path / "o.mldf")], capture_output=True, text=True, check=True).stdout
+    assert '"ab"' in shown and "257" not in shown
+    append = [MLDF, "append", str(tmp_path / "o.mldf"), str(source), "--text", "text", "--tokenizer", "bytes"]
+    wrong = subprocess.run([*append, "--eos", "9"], capture_output=True, text=True)
+    assert wrong.returncode == 1 and "vocabulary is 256, and 258" in wrong.stderr, wrong.stderr
+    right = subprocess.run([*append, "--eos", "256", "--bos", "257"], capture_output=True, text=True)
+    assert right.returncode == 0, right.stderr
+    assert ids(tmp_path / "o.mldf") == [[257, 97, 98, 256], [257, 256]] * 2
+    assert run("--eos", "10").returncode == 0
+    assert ids(tmp_path / "o.mldf") == [[97, 98, 10], [10]] and arguments()["vocabulary"] == 256
+    for words in (["--eos=x"], ["--eos=-1"], ["--eos", str(2**31)]):
+        done = run(*words)
+        assert done.returncode == 2 and "--eos" in done.stderr, done.stderr
+    assert run("--tokenizer", f"sp:{tmp_path / 'none.model'}").returncode == 3
+
+
+def test_an_id_may_be_named_in_python(tmp_path):
+    source = tmp_path / "rows.jsonl"
+    source.write_text('{"text": "ab"}\n')
+    mldf.pack(source, tmp_path / "o.mldf", text="text", tokenizer="bytes", eos=256)
+    assert ids(tmp_path / "o.mldf") == [[97, 98, 256]]
+    with pytest.raises(ValueError, match="eos"):
+        mldf.pack(source, tmp_path / "p.mldf", text="text", tokenizer="bytes", eos=-2)
+
+
 # ---- Tokens shown as text ----
 
 DECODES = """if kind == 2:

@@ -55,10 +55,13 @@ for name in ("draft/scalars_204", "draft/scalars_208", "draft/one_field"):
     del REFUSED["convert tar"][name], REFUSED["convert beton"][name]
 for name in ("draft/scalars_204", "draft/scalars_208", "draft/private_204", "draft/private_208", "draft/counts_204", "draft/counts_208"):
     REFUSED["convert tbl"][name] = "no field holds images or bytes"
-for name in ("bytes", "fast_jpeg", "unaligned_tables", "draft/one_field"):
+for name in ("bytes", "fast_jpeg", "fast_jpeg_samplings", "unaligned_tables", "draft/one_field"):
     del REFUSED["convert tbl"][name]
-for name in ("recordings", "packets", "tokens", "videos", "video_packets", "flow", "multimodal"):  # each has a field in the form of the draft
+for name in ("recordings", "packets", "tokens", "hierarchical", "videos", "video_packets", "flow"):  # each has a field in the form of the draft
     REFUSED["convert tar"][name] = UNKNOWN
+    REFUSED["convert beton"][name] = NO_PLACE
+for name in ("multimodal", "multimodal_videos"):
+    REFUSED["convert tar"][name] = "is multimodal, and a value is one member of a tar archive"
     REFUSED["convert beton"][name] = NO_PLACE
 REFUSED["convert tar"]["pack_plans"] = "sample 2: every value is null: the sample would have no member in the archive"
 REFUSED["convert beton"]["pack_plans"] = NO_PLACE

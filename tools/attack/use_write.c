@@ -27,6 +27,7 @@ static const char *steps_of(struct run *run, const mldf_field *field) {
     case MLDF_NDARRAY:
     case MLDF_TEXT_TOKENIZED:
     case MLDF_TEXT_PACKED:
+    case MLDF_TEXT_HIERARCHICAL:
     case MLDF_TOKEN_STREAM:
         return arrays[rng_below(run->rng, 4)];
     default:

@@ -134,7 +134,7 @@ expect_error 2 'a key column is for tables' mldf pack photos -o s.mldf --key-col
 printf 'a\n1\n' >t.csv
 expect_error 2 'a layout is for folders' mldf pack t.csv -o s.mldf --layout flat
 expect_error 2 'one run packs sources of one kind' mldf pack photos t.csv -o s.mldf
-expect_error 2 'is none of flat, classes and auto' mldf pack photos -o s.mldf --layout deep
+expect_error 2 'is none of flat, classes, frames and auto' mldf pack photos -o s.mldf --layout deep
 expect_error 2 'there is no image field' mldf pack t.csv -o s.mldf --quality 50
 expect_error 2 'argument "quality" is not an integer from 1 to 100' mldf pack photos -o s.mldf --quality 101
 expect_error 2 "--encode: 'gif' is none of keep, jpeg" mldf pack photos -o s.mldf --encode gif

@@ -40,3 +40,9 @@ expect_error 1 '' mldf verify bad.mldf
 mldf verify --json bad.mldf | json 'd["ok"] is False and d["num_samples"] == 20 and d["problems"][0]["status"] == "checksum" and
     set(d["problems"][0]) == {"status", "offset", "sample", "field", "message"}'
 expect_error 3 'cannot be opened' mldf verify --json nosuch
+# A value that its type cannot show is an error of its sample, and no line is begun.
+damaged="$source_dir/docs/spec/vectors/invalid/A7_parts_entry_flags.mldf"
+expect 1 mldf cat --json "$damaged" <<END
+--- stderr
+mldf cat: $damaged: sample 0, field x: part 0: unknown flags 0x2
+END

@@ -69,7 +69,7 @@ static void faults_name_field_and_member(void) {
         {"[{\"name\":\"\",\"type\":\"int\"}]", MLDF_E_SCHEMA, "is empty", ""},
         {"[{\"name\":\"a\"}]", MLDF_E_SCHEMA, "field \"a\": \"type\" is missing", "a"},
         {"[{\"name\":\"a\",\"type\":\"itn\"}]", MLDF_E_SCHEMA, "did you mean \"int\"", "a"},
-        {"[{\"name\":\"a\",\"type\":\"text_hierarchical\"}]", MLDF_E_SCHEMA, "text_hierarchical", "a"},
+        {"[{\"name\":\"a\",\"type\":\"text_hierarchical\"}]", MLDF_E_SCHEMA, "vocabulary", "a"},
         {"[{\"name\":\"a\",\"type\":65536}]", MLDF_E_SCHEMA, "\"type\"", "a"},
         {"[{\"name\":\"a\",\"type\":null}]", MLDF_E_SCHEMA, "\"type\"", "a"},
         {"[{\"name\":\"a\",\"type\":\"int\",\"nullable\":1}]", MLDF_E_SCHEMA, "\"nullable\"", "a"},

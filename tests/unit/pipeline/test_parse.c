@@ -7,19 +7,53 @@ static mldf_status parse(const char *text, size_t bytes, mldf_pipeline **out, ml
     return mldf_pipeline_parse(NULL, text, bytes, out, err);
 }
 
-/* The canonical text, terminated; static. */
-static const char *written(const mldf_pipeline *pipeline) {
+/* What one of the writers gives, terminated; static. */
+static const char *written_by(mldf_status (*write)(const mldf_pipeline *, mldf_buffer *, mldf_error *),
+                              const mldf_pipeline *pipeline) {
     static char text[200000];
     mldf_buffer out = MLDF_BUFFER_INIT;
     mldf_error err;
     text[0] = 0;
-    CHECK_OK(mldf_pipeline_write(pipeline, &out, &err), &err);
+    CHECK_OK(write(pipeline, &out, &err), &err);
     if (out.size < sizeof text && out.size) {
         memcpy(text, out.data, out.size);
         text[out.size] = 0;
     }
     mldf_buffer_free(&out);
     return text;
+}
+
+static const char *written(const mldf_pipeline *pipeline) {
+    return written_by(mldf_pipeline_write, pipeline);
+}
+
+static void statements_are_given_as_json(void) {
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"", "[]"},
+        {"label",
+         "[{\"outputs\":[{\"name\":\"label\",\"inputs\":[\"label\"],\"list\":false,\"role\":null}],\"steps\":[]}]"},
+        {"a = b as points, `c \\`\" d` = [e, f.0]: hflip(1) | drop",
+         "[{\"outputs\":[{\"name\":\"a\",\"inputs\":[\"b\"],\"list\":false,\"role\":\"points\"},"
+         "{\"name\":\"c `\\\" d\",\"inputs\":[\"e\",\"f.0\"],\"list\":true,\"role\":null}],"
+         "\"steps\":[{\"name\":\"hflip\",\"arguments\":{\"p\":1.0},\"text\":\"hflip(p=1.0)\"},"
+         "{\"name\":\"drop\",\"arguments\":{},\"text\":\"drop\"}]}]"},
+        {"x: resize([3, 4])\ny: fill(nan) | cast(f16)",
+         "[{\"outputs\":[{\"name\":\"x\",\"inputs\":[\"x\"],\"list\":false,\"role\":null}],"
+         "\"steps\":[{\"name\":\"resize\",\"arguments\":{\"size\":[3,4],\"filter\":\"bilinear\",\"antialias\":true,\"max_size\":0},"
+         "\"text\":\"resize(size=[3, 4], filter=bilinear, antialias=true, max_size=0)\"}]},"
+         "{\"outputs\":[{\"name\":\"y\",\"inputs\":[\"y\"],\"list\":false,\"role\":null}],"
+         "\"steps\":[{\"name\":\"fill\",\"arguments\":{\"value\":\"nan\",\"valid\":false},\"text\":\"fill(value=nan, valid=false)\"},"
+         "{\"name\":\"cast\",\"arguments\":{\"dtype\":\"f16\"},\"text\":\"cast(dtype=f16)\"}]}]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mldf_pipeline *pipeline;
+        mldf_error err;
+        REQUIRE_OK(parse(cases[i].text, strlen(cases[i].text), &pipeline, &err), &err);
+        CHECK_EQ_STR(cases[i].want, written_by(mldf_pipeline_json, pipeline));
+        mldf_pipeline_free(pipeline);
+    }
 }
 
 static void good_texts_have_one_canonical_form(void) {
@@ -269,6 +303,9 @@ static void missing_arguments_of_the_calls_are_named(void) {
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_pipeline_write(NULL, &out, &err), &err);
     REQUIRE_OK(mldf_pipeline_parse(NULL, NULL, 0, &pipeline, &err), &err);
     CHECK_STATUS(MLDF_E_ARGUMENT, mldf_pipeline_write(pipeline, NULL, &err), &err);
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_pipeline_json(pipeline, NULL, &err), &err);
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_pipeline_json(NULL, &out, &err), &err);
+    CHECK_EQ_STR("mldf_pipeline_json: pipeline is NULL", err.message);
     mldf_pipeline_free(pipeline);
     mldf_pipeline_free(NULL);
 }
@@ -305,6 +342,7 @@ static void operations_are_listed_by_name(void) {
 
 int main(int argc, char **argv) {
     check_begin(argc, argv);
+    RUN(statements_are_given_as_json);
     RUN(good_texts_have_one_canonical_form);
     RUN(wrong_texts_are_refused_in_exact_words);
     RUN(every_prefix_is_read_or_refused_at_its_place);
