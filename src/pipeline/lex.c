@@ -242,7 +242,7 @@ static mldf_status take_sign(struct lexer *lexer, mldf_error *err) {
     char c = lexer->text[lexer->token.at];
     const char *found = c ? strchr(signs, c) : NULL;
     if (!found && c == '\'')
-        return mldfi_lex_fail(lexer, err, "text stands in \"double quotes\" here");
+        return mldfi_lex_fail(lexer, err, "text is written in \"double quotes\" here");
     if (!found && ((uint8_t)c < 0x20 || c == 0x7F))
         return mldfi_lex_fail(lexer, err, "the byte 0x%02x has no meaning here", (unsigned)(uint8_t)c);
     if (!found)
