@@ -97,7 +97,7 @@ def _mmc4(after: bool) -> Callable[[Any, str], _Document]:
 
 
 def _llava(record: Any, where: str) -> _Document:
-    """A conversation; <image> in its text stands for the next of its images."""
+    """A conversation; <image> in its text is replaced by the next of its images."""
     given = record.get("image", record.get("images", []))
     images = [given] if isinstance(given, str) else _listed(given, "image", where)
     parts: list[tuple[str, Any]] = []
@@ -233,7 +233,7 @@ def from_documents(
     image      how images are stored; None: mldf.Image()
     tokenizer  None: text is kept as it is; else a mldf.Tokens with a tokenizer: parts are its ids
     missing    "error", or "null": images that are not there become null parts
-    place      of "mmc4": images stand "before" or "after" their sentence
+    place      of "mmc4": images come "before" or "after" their sentence
     overwrite  an existing file is replaced
 
     Errors name the line, or the key, and the image.
@@ -281,7 +281,7 @@ def from_documents(
 
 @dataclass(frozen=True)
 class Interleaved:
-    """The documents of a batch as one run of tokens, with placeholders where images stand."""
+    """The documents of a batch as one run of tokens, with placeholders where images are."""
 
     tokens: npt.NDArray[np.int64]
     """All documents end to end."""

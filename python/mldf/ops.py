@@ -392,7 +392,7 @@ class ColorJitter(Operation):
 
 
 class Concat(Operation):
-    """Several inputs one behind the other along a dimension; numbers make a list.
+    """Several inputs one after the other along a dimension; numbers make a list.
 
     axis  which dimension; -1 is the last
     """
@@ -680,7 +680,7 @@ class Fbank(Operation):
 
 
 class Fill(Operation):
-    """A constant for nulls; steps in front of it are left out for them, those behind it see the constant.
+    """A constant for nulls; steps before it are left out for them, those after it see the constant.
 
     value  every element of what a null becomes (where lengths vary, an empty value): a number, one for each channel
            of an image, or a word (nan)
@@ -796,7 +796,7 @@ class GridMask(Operation):
 
 
 class HWC(Operation):
-    """An image as height x width x channels, which it is unless chw stands before.
+    """An image as height x width x channels, which it is unless chw comes before.
 
     dtype  also cast to this type; same: keep it
     """
@@ -911,7 +911,7 @@ class Mel(Operation):
     low     Hz: the lower end of the lowest band
     high    Hz: the upper end of the highest band; 0: half the rate
     power   1: bands of magnitudes; 2: of their squares
-    pad     the ends of the recording, as spectrogram has it (preset, reflect, zero, none)
+    pad     the ends of the recording, as in spectrogram (preset, reflect, zero, none)
     rate    samples a second of a value that has no rate; does not resample
     """
 
@@ -946,7 +946,7 @@ class Mel(Operation):
 
 
 class MixSample(Operation):
-    """Another sample's recording under this one at a signal-to-noise ratio: its partner's, as mixup has it.
+    """Another sample's recording under this one at a signal-to-noise ratio: its partner's, as in mixup.
 
     snr  decibels of the recording over the noise; [least, most]: drawn between them
     p    the chance that noise is added
@@ -1005,7 +1005,7 @@ class Noise(Operation):
 class Normalize(Operation):
     """(x - mean) / std for each channel, u8 and u16 scaled to 0..1 first; gives f32.
 
-    mean  mean of each channel, or one for all; the words stand for mean and std of that data set (half: 0.5 and
+    mean  mean of each channel, or one for all; the words mean the mean and std of that data set (half: 0.5 and
           0.5) (imagenet, cifar10, half)
     std   standard deviation of each channel, or one for all; preset: the one that belongs to mean's word (preset)
     unit  what mean and std are given in: 1 when white is 1.0, 255 when white is 255; f32 values are taken as they
@@ -1161,7 +1161,7 @@ class Preemphasis(Operation):
 
 
 class Ragged(Operation):
-    """A batch of values of different lengths one behind the other, and where each begins; last step of an output."""
+    """A batch of values of different lengths one after the other, and where each begins; last step of an output."""
 
     name: ClassVar[str] = "ragged"
 

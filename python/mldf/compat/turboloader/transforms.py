@@ -102,7 +102,7 @@ class Transform(Operation):
         return not (type(self).__name__.startswith("Random") or type(self).__name__ in RANDOM)
 
     def __or__(self, step: Any) -> ComposedTransforms:
-        """With one more `step` behind it."""
+        """With one more `step` after it."""
         return ComposedTransforms([self]).__or__(step)
 
 
@@ -248,7 +248,7 @@ class Grayscale(ops.Grayscale, Transform):
 
 
 class MixUp(ops.MixUp, Transform):
-    """For ``{"image, label": [MixUp()]}`` of mldf.Loader, behind ``{"label": [mldf.OneHot(classes)]}``."""
+    """For ``{"image, label": [MixUp()]}`` of mldf.Loader, after ``{"label": [mldf.OneHot(classes)]}``."""
 
     def __init__(self, alpha: float = 0.4, seed: int = 0) -> None:
         del seed
