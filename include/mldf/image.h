@@ -127,7 +127,7 @@ MLDF_API MLDF_NODISCARD mldf_status mldf_image_decode(mldf_image_decoder *decode
 
 /* What the record of a value read from an image field says; frames and the EXIF and ICC members stay 0 and MLDF_NONE. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_image_record(const mldf_value *value, mldf_image_info *out, mldf_error *err);
-/* The two calls above for a value of any mode, raw and YUV too. The record's orientation stands for the file's own. */
+/* The two calls above for a value of any mode, raw and YUV too. The record's orientation replaces the file's own. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_image_value_shape(const mldf_value *value, const mldf_image_options *options,
                                                            mldf_image_shape *out, mldf_error *err);
 MLDF_API MLDF_NODISCARD mldf_status mldf_image_value_decode(mldf_image_decoder *decoder, const mldf_value *value,
