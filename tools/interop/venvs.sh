@@ -27,7 +27,7 @@ environment() { # name stamp-text package...
 
 environment turboloader "turboloader 2.39.0" numpy turboloader==2.39.0
 environment ffcv "ffcv 1.0.2" setuptools wheel torch==2.13.0 numpy pillow ffcv==1.0.2
-environment suites "suites 1" torch==2.13.0 numpy pillow pytest
+environment suites "suites 1" torch==2.13.0 torchvision numpy pillow pytest assertpy psutil tqdm webdataset
 
 sources() { # name version
     [ ! -d "$folder/sources/$1-$2/tests" ] || return 0
