@@ -211,7 +211,7 @@ class Writer:
         self._calls = 0
         resumed = schema is not None and self._first > 0  # with b"" the library has no position
         self.position: bytes | None = self._writer.position() or (b"" if resumed else None)
-        """With resume: what :meth:`checkpoint` was given before the interruption; None when this writer began from the start."""
+        """With resume: what :meth:`checkpoint` was given before the interruption; None: nothing was interrupted."""
         self._skip = bool(options["skip_bad_samples"])
         self._resumes = bool(options.get("resume"))
         self._refused: list[tuple[int, str]] = []  # here, before they reached the library
