@@ -158,6 +158,7 @@ interop: release ## our files before the real TurboLoader and the real FFCV (ins
 bench: release ## the numbers that the documents quote (with bench-loader); BENCH_ARGS=--quick for a minute, without other loaders
 	@bench/run.sh build/release $(BENCH_ARGS)
 	@case "$(BENCH_ARGS)" in *--quick* | *--only* | *--json*) ;; *) $(MAKE) --no-print-directory bench-loader ;; esac
+	@case "$(BENCH_ARGS)" in *--only* | *--json*) ;; *) $(VENV)/bin/python bench/bench_text.py build/release --install $(filter --quick,$(BENCH_ARGS)) ;; esac
 	@$(PYTHON) bench/figure.py
 
 RIVALS := build/rivals

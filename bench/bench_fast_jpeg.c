@@ -1,6 +1,6 @@
-/* Decoding photos as JPEG (mode 1) and as fast JPEG (mode 7), with exact and with fused chroma, in turn, on one thread: bench_fast_jpeg [-i ISA] FILE.jpg...
+/* Decoding photos as JPEG (mode 1) and as fast JPEG (mode 7), with exact and with fused chroma, in turn, on one thread: bench_fast_jpeg [-i ISA] [-s] FILE.jpg...
  * CPU time: the least of each image's rounds, summed, so that other work on the machine matters little; whole images as RGB, and the boxes of random resized
- * crops at the scale that 224 pixels need. Exact results are compared, fused ones measured in dB against them. Sizes and packing too. */
+ * crops at the scale that 224 pixels need. Exact results are compared, fused ones measured in dB against them. Sizes and packing too; with -s nothing else. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,7 +189,7 @@ static void measure(const char *name, bool box) {
     }
 }
 
-static void load(const char *path, size_t reasons[FAST_REASONS], double *packing) {
+static void load(const char *path, size_t reasons[FAST_REASONS], int packs, double *packing) {
     struct photo *p = &photos[count];
     enum fast_reason reason = FAST_TAKEN;
     mldf_error err;
@@ -207,7 +207,7 @@ static void load(const char *path, size_t reasons[FAST_REASONS], double *packing
     if (mldf_image_probe(p->jpeg, p->jpeg_bytes, &p->info, &err) < 0)
         return;
     double least = 1e9;
-    for (int r = 0; r < PACKS; r++) {
+    for (int r = 0; r < packs; r++) {
         double start = now();
         p->fast.size = 0;
         if (mldfi_fast_pack(p->jpeg, p->jpeg_bytes, 0, 100.0, &p->fast, &reason, &err) < 0)
@@ -252,7 +252,7 @@ int main(int argc, char **argv) {
     double packing = 0;
     mldf_error err;
     if (argc < 2) {
-        printf("usage: bench_fast_jpeg [-i ISA] FILE.jpg...\n");
+        printf("usage: bench_fast_jpeg [-i ISA] [-s] FILE.jpg...\n");
         return 0;
     }
     int first = 1;
@@ -261,6 +261,8 @@ int main(int argc, char **argv) {
         kernels = mldfi_kernels_named(argv[2]);
         first = 3;
     }
+    bool sizes_only = argc > first + 1 && strcmp(argv[first], "-s") == 0;
+    first += sizes_only;
     if (!kernels) {
         fprintf(stderr, "%s: unknown, or not supported by this CPU\n", argv[2]);
         return 1;
@@ -270,7 +272,7 @@ int main(int argc, char **argv) {
     result[0] = malloc(sizeof(float) * 3 * SIDE * SIDE);
     result[1] = malloc(sizeof(float) * 3 * SIDE * SIDE);
     for (int i = first; i < argc && count < MOST; i++)
-        load(argv[i], reasons, &packing);
+        load(argv[i], reasons, sizes_only ? 1 : PACKS, &packing);
     for (int i = 0; i < FAST_REASONS; i++)
         if (reasons[i])
             printf("%s: %zu\n", mldfi_fast_reason_name((enum fast_reason)i), reasons[i]);
@@ -278,6 +280,8 @@ int main(int argc, char **argv) {
         return 0;
     report_sizes();
     printf("packing: %.3f ms a file\n", packing / (argc - first) * 1e3);
+    if (sizes_only)
+        return 0;
     measure("whole, RGB", false);
     measure("crop, 224, f32", true);
     return 0;

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "format/packing.h"
+#include "os/memory.h"
 
 static double now(void) {
     struct timespec t;
@@ -37,7 +38,7 @@ int main(int argc, char **argv) {
     if (!lengths)
         return 3;
     for (uint8_t algorithm = PACKING_BEST_FIT; algorithm <= PACKING_CONCAT; algorithm++) {
-        struct packing_rule rule = {.length = length, .align = 1, .algorithm = algorithm};
+        struct packing_rule rule = {.length = length, .align = 1, .algorithm = algorithm, .large = mldfi_memory_huge};
         struct packing plan = {0};
         double best = 1e9;
         for (int round = 0; round < 5; round++) {

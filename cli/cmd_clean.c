@@ -1,4 +1,4 @@
-/* mldf clean: what killed runs left in a folder. */
+/* mldf clean: lists or removes the unfinished files that killed runs left in a folder. src/tool/clean.c finds them. */
 #include <inttypes.h>
 #include <string.h>
 

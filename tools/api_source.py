@@ -13,7 +13,7 @@ import pathlib
 import re
 
 INTERNAL = {"from_raw", "from_reader"}  # public by name, for the package's own use
-SECTIONS = ("errors", "images", "compat.ffcv", "compat.torchvision", "compat.turboloader")
+SECTIONS = ("ops", "errors", "images", "compat.ffcv", "compat.torchvision", "compat.turboloader")
 
 
 @dataclasses.dataclass
@@ -255,8 +255,19 @@ class Package:
 # ---- docstrings ----
 
 
+SECTIONS_OF_NAMES = ("Parameters", "Other Parameters", "Attributes")  # numpydoc's
+
+
 def paragraphs(doc: str) -> list[list[str]]:
+    """Without the headings of the examples and notes, which need none."""
+    doc = re.sub(r"^(Examples|Notes)\n-+\n", "", doc, flags=re.M)
     return [p.split("\n") for p in re.split(r"\n\s*\n", doc) if p.strip()]
+
+
+def section(doc: str, title: str) -> list[tuple[str, str]]:
+    """The rows of one of numpydoc's sections, as ("key, passphrase", what they mean)."""
+    found = [p for p in paragraphs(doc) if p[0] == title and len(p) > 2 and set(p[1]) == {"-"}]
+    return [row for p in found for row in rows(p) or ()]
 
 
 ROW = re.compile(r"(\S(?:.*?\S)?)(\s{2,})(\S.*)$")
@@ -264,7 +275,7 @@ ROW = re.compile(r"(\S(?:.*?\S)?)(\s{2,})(\S.*)$")
 
 def rows(lines: list[str]) -> list[tuple[str, str]] | None:
     """A paragraph that is a table (names, two blanks or more, what they mean), or numpydoc's list of parameters; or None."""
-    if len(lines) > 2 and set(lines[1]) == {"-"}:
+    if len(lines) > 2 and lines[0] in SECTIONS_OF_NAMES and set(lines[1]) == {"-"}:
         listed: list[tuple[str, str]] = []
         for line in lines[2:]:
             if not line.startswith(" "):

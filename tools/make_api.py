@@ -138,16 +138,9 @@ class Reference:
         return ["| parameter | |", "|---|---|", *out, ""] if out else []
 
     def about(self, thing: Thing) -> dict[str, str]:
-        """Parameter to explanation: in its own row, behind the member, or in the module's own docstring."""
+        """Parameter to explanation: in its own row, or after the member."""
         own = {m.name: m.doc for m in thing.members if m.kind in ("attribute", "field")} | api_source.explained(thing.doc)
-        shared = api_source.explained(self.package.module(thing.module).doc)
-        out = {}
-        for p in thing.parameters:
-            found = own.get(p.name) or p.about
-            if not found and not api_source.mentions(thing.doc, p.name):
-                found = shared.get(p.name, "")
-            out[p.name] = found
-        return out
+        return {p.name: own.get(p.name) or p.about for p in thing.parameters}
 
     def thing(self, section: str, thing: Thing, page: str) -> list[str]:
         title = section.rpartition(".")[2] + "." + thing.name if section.startswith("compat") else thing.name
@@ -335,6 +328,22 @@ def _missing(reference: Reference, thing: Thing, name: str, page: str) -> list[s
     return out
 
 
+def mismatched(reference: Reference) -> list[str]:
+    """Docstrings whose sections Parameters and Other Parameters do not list what the signature has, each name once."""
+    out = []
+    for page, things in reference.pages.items():
+        for _, thing in things if page != "compat" else ():  # whose parameters are another library's
+            methods = [m for m in thing.members if m.kind in ("method", "classmethod", "staticmethod")]
+            for name, one in [(thing.name, thing), *((f"{thing.name}.{m.name}", m) for m in methods)]:
+                rows = [r for title in ("Parameters", "Other Parameters") for r in api_source.section(one.doc, title)]
+                listed = [word.strip() for left, _ in rows for word in left.split(",")]
+                have = [p.text.split(":")[0].split("=")[0] for p in one.parameters if p.name not in "*/"]
+                if sorted(listed) != sorted(have) and not one.doc.startswith("The same as "):
+                    odd = sorted({*listed} ^ {*have}) or sorted(listed)
+                    out.append(f"{name}: {', '.join(odd)}")
+    return out
+
+
 def main(arguments: list[str]) -> int:
     if arguments and arguments[0].startswith("-"):
         print("make_api.py [FOLDER]: the reference of the Python package, to docs/api", file=sys.stderr)
@@ -350,6 +359,8 @@ def main(arguments: list[str]) -> int:
         (folder / name).write_text(text, encoding="utf-8")
     for name in undocumented(reference):
         print(f"make_api: not explained: {name}", file=sys.stderr)
+    for name in mismatched(reference):
+        print(f"make_api: the docstring's Parameters are not the signature's: {name}", file=sys.stderr)
     return 0
 
 

@@ -46,8 +46,8 @@ KEYWORDS = {"from": "from_", "lambda": "lambda_", "is": "is_", "in": "in_"}
 
 HEAD = '''"""Every operation of the library as a class. Written by tools/make_operations.py from what the library says of itself.
 
-Each is also a name of :mod:`mldf` itself: ``mldf.RandomResizedCrop(224)``. Mistakes in the parameters are reported when
-the object is made; whether the operation fits the field, when the loader is.
+The well-known ones are also names of :mod:`mldf` itself: ``mldf.RandomResizedCrop(224)``. Mistakes in the parameters
+are reported when the object is made; whether the operation fits the field, when the loader is.
 """
 
 from __future__ import annotations
@@ -98,16 +98,16 @@ def write_class(name, help_text, random, parameters):
     parameters = [unsaid(name, p) for p in parameters]
     title = help_text[:1].upper() + help_text[1:] + ("" if help_text.endswith(".") else ".")
     lines = [f"class {class_name(name)}(Operation):"]
-    width = max((len(KEYWORDS.get(p[0], p[0])) for p in parameters), default=0)
     doc = textwrap.wrap(title, 112)
     doc[0] = '    """' + doc[0]
     doc[1:] = ["    " + line for line in doc[1:]]
     if parameters:
-        doc.append("")
+        doc += ["", "    Parameters", "    ----------"]
         for parameter, kind, _, help_line, choices in parameters:
-            shown = f"    {KEYWORDS.get(parameter, parameter):{width}}  "
-            words = f" ({', '.join(choices)})" if choices else ""
-            doc += textwrap.wrap(shown + (help_line or kind) + words, 116, subsequent_indent=" " * len(shown))
+            about = (help_line or kind) + (f" ({', '.join(choices)})" if choices else "")
+            about = about[:1].upper() + about[1:] + ("" if about.endswith(".") else ".")
+            doc.append(f"    {KEYWORDS.get(parameter, parameter)}")
+            doc += textwrap.wrap(about, 116, initial_indent=" " * 8, subsequent_indent=" " * 8)
         doc.append('    """')
     else:
         doc[-1] += '"""'

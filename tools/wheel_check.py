@@ -5,6 +5,7 @@ in an empty virtual environment."""
 
 import base64
 import ctypes
+import importlib.metadata
 import pathlib
 import re
 import shutil
@@ -32,6 +33,39 @@ AAC = (
     "RIiREIiiiREiIooookRFEUUSIhEURIiREURRRIiERRckRRdxRcookdxRFFyR3I7iiuRyR//xbEAYH/wBQDKL5hSt9/p+PbV3LkkiSJEiIgab5oMu59pyHnm3Zc7jTfNBlC"
     "GhnKADI0yHnm3PtOaG+aDK641mh55tz7TkPPNuyuuNN80GXc+05DzzQPuuNN80GV3I1mh55tz7TjTfNBldcaZDzzbn2nIW+aDK6403zc8259pyHn5t2V1xpvmgyuvtOQ88"
     "27Lncab5oMrrjTkPPNufac0N80GV1xpuHnm3PtOQtzQZXXGm+bny7n2nIeebdldc4A=="
+)
+
+# 0.3 seconds of 400 Hz at 8,000 samples a second: MP3 by lame -b 8 -t; Ogg Vorbis by oggenc -q -1, packed by zlib.
+MP3 = (
+    "/+MYxAAJ0ALtuUEAAv4HdtsAAfB8HwfKAgCAIOicH4Jg+D79TtYPn8oco8/ynn+U9/R7+hWAMADDCAAAASqNO1Kf////+lhm/+MYxBMRgPbBmZkQAFUNf/1P/6cRgCXAcE5S7TVc"
+    "eTNSQU1jegoCAmMb/8KAgIYCAinf5URBUFREe/6wVER4Ff/+ovOcFnC4/+MYxAgOuJ5UAdYAAIlwCAJgYIgXgYWBTgYJyIgYPAEAEi1A5DcUA6eoKAyJjYAxVhUBv4AADQFAOiEw"
+    "4RZxJP/+swOniJid/+MYxAgOSKJAAKf2YALqwChAGjJmBCATRgdoEUYHCAuGAVhHhhe6roYlkFnG355iy4AS8KCwVBy6iuGbyC/VVawM+/+sMMMM/+MYxAkPaJaMUVsYAPP9Yc/W"
+    "FPb1hMP4KAg6LGHAhjZ+B3c/42MWDkLI27cP2+ExOHy4IcSHOGOUdwxyjuc/wxyiJEexwEsk/+MYxAYOwOawAZRAALOJeNMWQNASdZkZGPgUIAZ56CjQMZjqMnR8IwCAvPDwXJqZ"
+    "//9zBcHAuc/lxIFxGLN/6xUWTEFNRTMu/+MYxAYAAANIAcAAADEwMKqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq"
+)
+VORBIS = (
+    "eNqlVn1QU1cWvwFUvspGTNnQwjZoY/OSgHmou4WZdjFUNC+I+BJQEh01AZGP0MqHM87WXUaSDiB1WHjJyIdug3mRPMhTsiaOzxYRCbrBYdANsSXa7q4r2ETR3Rldt7Szex/qtp3Z"
+    "f3b2zbx7zz0fv3POe+eee7eWl6tABHjxxBwdXcnOfZf7izk/4xx8v1ZXUccyODlvPNd4OXdxtrKW4IeWHDjvx9+mY9/714unPfI5xDoo2VHxwf6MrbXlguoKXfEiV6AQZMoyZbJf"
+    "yNYJRHhZaYO+oqZcsLHmYEXt+zWGspp6ZNH1kucYP5HnFkMPHBCP89KEySpMH23GcWRJqr5QuylV78/KSyvlqpoVyeSvtorNO7Bry/EdyMZUVb5KYcYtkNLzVJvTVAG0zFrHU36k"
+    "iBFWb6Hrk5T3u/QWNC9VP6nBTugDKNTDcYW1jp+9T1jKy87z3td9KMs298lFw1e/xL9ON7VqWz+79ZoqnG7kKysuR++te+ievo1Vevn6NnTc+xeV6MhUexEbJ8iJ4izGHAvAaGH8"
+    "xm2NrCBnKWgEvI0HeFcPpGzqeHMiYlElB7A/QXTsz6KOVYqO0hJLWYnFfsjSf4Fas0BnhOmHISbB+NFgFLQF/DxrQ764iZvryzXy9FNrT3Fz4/PHU/QF62zxmc1rve2ZzVppRj83"
+    "ypomiWgUATDCH+Pr4rPmbKX4yrnjRAEWeeKUf5tPZOYp25LJRG0LemRyW0hURsjbSG8b3jI0pobBN0bC11S4/1orEMSCRtlSxAQVkFleXTN6L6UpHh0XlE4i9/mdBdi93s5JRQtf"
+    "P4kuM9cVYHO22inFH2wrAOD+Cb570nivuVaC5hVAtrnDXtK9utVib+krb6VCLX2U5mR598kKiirvpiopKtxNhXyWuS47XIa67FSrPcTYKYY+TXmqGSqjh64M0g++8VRdHJ53UNU9"
+    "lCRsD/mYkM8zz3geKk+epvqgcjlFDzB0zQBdFeyu9NEOxmVg6PSLruowLQ0z+ygaQqX3QJp+MOMRTzBrWGXX4AIlXRiuDjPzM8zjo3RVmJKGh8UTw2jQ83iCyUjpfIuiTlN0uIsK"
+    "UxCZCs8w9m4IRafDMIJQ2SOZ8NBdlLSHlgTtYZ8L2j7yuWqO0uGwHfoVT4zOhxj0use50BcOwSVzxueiLzLzC66auIswyRqf60wPDMNDx00MBhmUoR8NuNK/paRxl+iF0czwu/r6"
+    "Xbu3G0r4xV88PXznH2Z9oGFviUH7z13a8k+Ha+Iv1nzrc8ZNuGY8Q9cZp/TMmdevZDz4UPvM3E3NeL5mFuFhHuca7mzPu/Xk8LTn8G5z2VfnTbsrXr9yto0egOmHR6smfGvCzNkH"
+    "o2ukAwbJpYGwTxZkzt4ePiu9NB83QQWHH4WYm+6GsguHfzckOf+3OFiMHwAQLbPGv/zFOdzaBGSpVRcrj7bauHLxq3o8c9ZWOqlASIKHKZy6fGy2l7iOIlbCgiEOI64Rk2M8rCKd"
+    "DOgwh7cQqyJtAahHErp8p5ePrhbCgoIWHXiV0BzInBOVJWAhgY3AxE6bXzfba0vIlqQa/ZgYNRO6OMdYMVbptPH0EnTarzmWRvKV2JCZ0BjQ6YBmYP0L51liIRmAAGWTipDgnD9L"
+    "5IBQYsTry1KkGonMa/0EoZE4xhLxFuc5nh5xeP06GvEm5SrSLYRG6hgL6NrcbrXqLdLbgbcJzXzt4AVPoDKehM6PDtkIbRV6K0l/zGpLUkpY59Xue59rJta71XrMGUjSf4zeI6qc"
+    "75wO6Lag0zOawQvTFu1191wBzJxIUmKoJ6D7GJ1NwSpgHloEGQ9onE7vzlxkyHyTdf65btDtLdZXOseTtE7SralyfjZerM1wTt/WDb7jJqoG3bM7VIYlAMS/DUDU8cKlsa+UxID3"
+    "YDsal43zjXnI1d7Om6J7vXW4eE5gbMdnU4xc3NfbVIgpu+q4mAKBn7rSacLh4IYtKTYFdqbqKWJHyidT7WaQIwaNlw+s28Irmm44vHtIuk1ddMtsuLtdCjlFBw3aZ+tZjtsQTPr1"
+    "IqfsC48J7kmXIQir/Eo/u3NchnA/PRBknEFmjXpXicWgPd+QesvTcOdpw65nyb83hD014eHHq+I3ffUs7a93F+rl0QBshVUmPru3wdjZNzQCG2YESAagEcWSTfy1m1E7X5+Pjh+H"
+    "HM4y2CBX+HL+0/my5nrrJn88HEPHF1v1fx/ywUiBMRK+bOfDgACmnxOdhsDqxbHlqskNbB3jFK+pDcNYysZrgAJIrSQ/sXUsUopFFUi1ZWMvqP9nUP9oxQN7/g57qnnP3XiJotx0"
+    "6rKJPRRqIwEw8Zu4clgzahwTFk1uEAkJAoZohsEeb+JiYgfJRue+uUFkJQoxRAjRREIjF4uxEmq5BO5DbJnVmChHrEY1K4UAaaYEuYIk/PLNqfVqHEkzQ3shSWRHW2GFKNPNuAZz"
+    "1CfiiMPsxysd7g48xmorxhRC8qZGIXQnshSBKxGTGlcIjR24WOi2QAt3AN/sgFFhDtIPIyXbMczBVpwQ8irTzAQsQJsfJmpTyxUOEvpId0Oe4xxEIQlWSuKYEiEToRlJaBSIiU3L"
+    "DAMSutVYLOsSKrN+IQ8eq8sS4Emcp9Y0n9i381DUMVHp8UZY1DnwZIsRyHIKZbEbGmUR7L0FjAAArzabONzlN3ovc+RHRiNym65Efn/BAY2LF56oPTHfX3jYe9OG5NjIOO5yLpe7"
+    "nB1+au+h3xWC+7tXA/Db6e++43hOdOlNNtZBIhjxBX4OWMbGGPDNpzjEPH9wKVz/sXNRYSmYP2mIfinfiXDAiPaXPwDgc0Z8T59E/M+IdlXVIQJwH7rfBED9RLei40bRlxYwRf/G"
+    "Ogg4B5mnq25sueN/9ZV/A2oURWo="
 )
 
 
@@ -121,6 +155,24 @@ def use_audio(folder):
         assert got.shape == (8000,) and np.corrcoef(got, tone[:8000])[0, 1] > 0.99, codec
 
 
+def use_found_audio(folder):
+    """Files of other encoders through the decoders that are inside, and the licences of all four libraries beside ours."""
+    files = {"mp3": base64.b64decode(MP3), "vorbis": zlib.decompress(base64.b64decode(VORBIS))}
+    for codec in files.keys() & set(mldf.features):
+        with mldf.Writer(folder / f"{codec}.mldf", {"a": mldf.CompressedAudio()}) as w:
+            w.append({"a": files[codec]})
+        with mldf.Loader(folder / f"{codec}.mldf", 1, pipelines="a: window(0.1, start=0.1)", codegen="off") as loader:
+            got = next(iter(loader)).a[0]
+        assert got.shape == (800,) and np.argmax(np.abs(np.fft.rfft(got))) == 40, f"{codec}: not the tone of 400 Hz"
+    libraries = {p.name for p in (pathlib.Path(mldf.__file__).parent.parent / "mldf.libs").glob("*.so*")}
+    inside = [name for name in ("FLAC", "mpg123", "opus", "vorbis") if any(f"lib{name}" in library for library in libraries)]
+    assert not libraries or len(inside) == 4, libraries
+    files_inside = importlib.metadata.files("mldf") if inside else None  # None: not installed as a wheel
+    named = [str(f).lower() for f in files_inside or [] if "/licenses/" in str(f)]
+    for name in inside:
+        assert any(name.lower() in file for file in named), f"no licence of lib{name}: {named}"
+
+
 def use_ffmpeg(folder):
     """AAC through the module and the FFmpeg that are inside, and the licence of that FFmpeg."""
     with mldf.Writer(folder / "aac.mldf", {"a": mldf.CompressedAudio()}) as w:
@@ -170,6 +222,7 @@ def main(wanted_features):
     with tempfile.TemporaryDirectory() as folder:
         use(pathlib.Path(folder))
         use_audio(pathlib.Path(folder))
+        use_found_audio(pathlib.Path(folder))
         if "ffmpeg" in wanted_features:
             use_ffmpeg(pathlib.Path(folder))
     # Python's own modules may load libraries of the system (ssl, sqlite ...): those of mldf are what ldd says.

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 torch.set_num_threads(1)
-RATE, MINUTES, FILES, WINDOW, WINDOWS = 16000, 10, 4, 10, 48
+RATE, MINUTES, FILES, WINDOW, WINDOWS = 16000, 10, 2, 10, 48
 
 
 def have(name):

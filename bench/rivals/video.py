@@ -5,7 +5,7 @@
     PYTHONPATH=/tmp/mldf-release python bench/rivals/video.py WORKDIR [--mldf build/release/bin/mldf] [--rounds 7] [--only ROW,ROW]
         [--decord VENV/bin/python]
 
-Needs torch, torchcodec, av, webdataset, Pillow; decord in an environment of its own; ffmpeg, a C compiler and libavcodec's headers. WORKDIR keeps the videos: pans over
+Needs torch, torchaudio, torchcodec, av, webdataset, Pillow; decord in an environment of its own; ffmpeg, a C compiler and libavcodec's headers. WORKDIR keeps the videos: pans over
 Debian's wallpapers (photos.py says where they are) with noise, 640 x 360, 300 frames each.
 
 Every contender is a process of its own with one thread, which does the same work in each round; the rounds alternate, and the least CPU time counts (by the clock
@@ -39,6 +39,7 @@ ROWS = {  # name: (what, contenders, goal against the fastest of the others)
     "g250": ("the same, H.264, key every 250", ["torchcodec", "pyav", "decord"], 1.6),
     "single": ("single frames, 2 cameras 480p, key every 2, batch 64", ["torchcodec"], 2.0),
     "hour": ("one frame of an hour, cold, by the clock", ["torchcodec"], 20.0),
+    "sound": ("16 frames and their sound as mel, 360p H.264 and AAC", ["torchcodec"], 1.8),
     "table": ("windows of 16 actions and 2 states, batch 64", ["gather"], 50.0),
     "windows": ("the same with 2 frames of a camera", ["gather"], 2.0),
     "pairs": ("image-text pairs, JPEG to 224, batch 64", ["webdataset"], 3.0),
@@ -70,6 +71,16 @@ def make_videos(work):
             for i, path in enumerate(wallpapers(7), 1):
                 source = ["-i", path, "-vf", pan] if kind == "g30" else ["-i", work / "g30" / f"{i}.mp4"]
                 ffmpeg(*source, "-frames:v", 300, *options, "-threads", 1, work / kind / f"{i}.mp4")
+
+
+def make_sound(work):
+    """work/sound/N.mp4: the videos of g30 with ten seconds of tones that move, AAC at 48 kHz."""
+    (work / "sound").mkdir(exist_ok=True)
+    for i in range(1, 8):
+        path = work / "sound" / f"{i}.mp4"
+        if not path.exists():
+            tone = f"aevalsrc='0.4*sin(2*PI*(200+{i}*40)*t+40*sin(2*PI*3*t))+0.05*random(0)':s=48000:d=10"
+            ffmpeg("-i", work / "g30" / f"{i}.mp4", "-f", "lavfi", "-i", tone, "-c:v", "copy", "-c:a", "aac", path)
 
 
 def make_cameras(work):
@@ -106,7 +117,7 @@ def pack(work, command):
     """The same for mldf. Called in a process that has it."""
     import mldf
 
-    for name in KINDS:
+    for name in [*KINDS, "sound"]:
         if not (work / f"{name}.mldf").exists():
             subprocess.run([command, "pack", work / name, "-o", work / f"{name}.mldf", "-q"], check=True)
     if not (work / "cameras.mldf").exists():
@@ -188,6 +199,21 @@ def clips_decord(path, start):
     return finish(torch.from_numpy(video.get_batch(range(start, start + FRAMES)).asnumpy()).permute(0, 3, 1, 2))
 
 
+def clips_with_sound(path, start, state={}):
+    """Frames as above; of the sound Whisper's mel: 16 kHz, one channel, 80 bands, logarithm of base 10, clamped and scaled."""
+    import torch
+    import torchaudio
+    from torchcodec.decoders import AudioDecoder, VideoDecoder
+
+    if not state:
+        state.update(mel=torchaudio.transforms.MelSpectrogram(16000, 400, hop_length=160, n_mels=80, norm="slaney", mel_scale="slaney"))
+    frames = VideoDecoder(path, num_ffmpeg_threads=1, seek_mode="approximate").get_frames_in_range(start, start + FRAMES)
+    begin = float(frames.pts_seconds[0])
+    sound = AudioDecoder(path, sample_rate=16000, num_channels=1).get_samples_played_in_range(begin, begin + FRAMES / 30).data
+    mel = torch.clamp(state["mel"](sound), min=1e-10).log10()
+    return finish(frames.data), (torch.maximum(mel, mel.max() - 8) + 4) / 4
+
+
 # ---- A contender ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -198,6 +224,11 @@ def rounds_of_mldf(work, row):
     if row in KINDS:
         text, batch, epochs = f"video: clip(frames={FRAMES}, start=random) | {PIPELINE}", 1, CLIPS
         loader = mldf.Loader(str(work / f"{row}.mldf"), batch, pipelines=text, threads=0, shuffle=True, seed=1)
+    elif row == "sound":
+        epochs = CLIPS
+        text = (f"video, video.audio: clip(frames={FRAMES}, fps=30, start=random); video: {PIPELINE}; "
+                "video.audio: resample(16000) | mono | mel(whisper)")
+        loader = mldf.Loader(str(work / "sound.mldf"), 1, pipelines=text, threads=0, shuffle=True, seed=1)
     elif row == "single":
         epochs = 11
         end = "resize([224, 224]) | normalize(imagenet) | chw(f32)"
@@ -239,6 +270,9 @@ def rounds_of_others(work, row, name):
         paths = sorted(map(str, (work / row).glob("*.mp4")))
         one = {"torchcodec": clips_torchcodec, "pyav": clips_pyav, "decord": clips_decord}[name]
         return lambda: [one(p, random.randrange(300 - FRAMES + 1)) for _ in range(CLIPS) for p in paths]
+    if row == "sound":
+        paths = sorted(map(str, (work / "sound").glob("*.mp4")))
+        return lambda: [clips_with_sound(p, random.randrange(300 - FRAMES + 1)) for _ in range(CLIPS) for p in paths]
     if row == "single":
         from torchcodec.decoders import VideoDecoder
 
@@ -401,6 +435,7 @@ def main():
         contender(options.work, *options.contender)
         return
     make_videos(options.work)
+    make_sound(options.work)
     make_cameras(options.work)
     pack(options.work, options.mldf)
     print(f"load of the machine: {json.dumps(os.getloadavg())}, {os.cpu_count()} CPUs, {options.rounds} rounds; ms of CPU time")

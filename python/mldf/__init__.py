@@ -18,7 +18,8 @@ Reading: :func:`open` and :class:`Dataset`. Writing: :class:`Writer` and :func:`
 (:class:`CustomField`). Whole files: :func:`pack`, :func:`convert`,
 :func:`merge`, :func:`split` and the rest of what the command
 ``mldf`` does. What can go wrong: :mod:`mldf.errors`. Images alone: :mod:`mldf.images`. NumPy is all that is needed;
-PyTorch and Pillow are used when their objects are given.
+PyTorch and Pillow are used when their objects are given. Batches: :class:`Loader`; the steps of its pipelines are in
+:mod:`mldf.ops`, and the well-known ones here too.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from .dataset import Dataset, open
 from .documents import Interleaved, from_documents, interleave
 from .engine import Engine
 from .errors import Error
+from .export_documents import to_documents
 from .fields import (
     AudioSpectrogram,
     Bytes,
@@ -58,7 +60,7 @@ from .loader_state import Place
 from .loader_stats import LoaderStats
 from .look import diff, info, plan, plan_tokens, stats, verify
 from .multimodal import Multimodal, SamplePart
-from .ops import *  # noqa: F403  # a class for every operation
+from .ops import *  # noqa: F403  # a class for every operation; __all__ names the well-known ones
 from .packed_documents import pack_documents
 from .per_sample import PerSample
 from .pipeline import CFunction, CSource, Operation
@@ -71,7 +73,7 @@ from .tool_options import OutputOptions
 from .tools import add_field, append, clean, convert, extract, merge, pack, repack, repair, select, split
 from .video import CompressedVideo, Frames, OpticalFlow, Video, VideoFrames
 from .views import ItemView, Piece
-from .writer import Writer, WriteResult, write
+from .writer import Writer, WriteResult, WriterOptions, write
 
 __all__ = [
     "Audio",
@@ -92,6 +94,7 @@ __all__ = [
     "FieldInfo",
     "Float",
     "Frames",
+    "HierarchicalTokens",
     "Image",
     "Int",
     "Interleaved",
@@ -129,6 +132,7 @@ __all__ = [
     "VideoFrames",
     "WriteResult",
     "Writer",
+    "WriterOptions",
     "__version__",
     "add_field",
     "append",
@@ -157,10 +161,66 @@ __all__ = [
     "select",
     "split",
     "stats",
+    "to_documents",
     "verify",
     "write",
 ]
-__all__ += ops.__all__
+# The operations that most pipelines are made of; mldf.ops has all.
+__all__ += [
+    "Affine",
+    "AutoAugment",
+    "CHW",
+    "Cast",
+    "CenterCrop",
+    "CenterResizedCrop",
+    "Clip",
+    "ColorJitter",
+    "CutMix",
+    "Cutout",
+    "Decode",
+    "DecodeAudio",
+    "DecodeVideo",
+    "Drop",
+    "Erasing",
+    "Expr",
+    "Fbank",
+    "Fill",
+    "GaussianBlur",
+    "Grayscale",
+    "HWC",
+    "HorizontalFlip",
+    "LabelMixUp",
+    "LabelSmoothing",
+    "MFCC",
+    "Mel",
+    "MixUp",
+    "Mono",
+    "Normalize",
+    "OneHot",
+    "Pad",
+    "Perspective",
+    "Ragged",
+    "RandAugment",
+    "RandomCrop",
+    "RandomGrayscale",
+    "RandomResizedCrop",
+    "Resample",
+    "Reshape",
+    "Resize",
+    "Rotate",
+    "SpecAugment",
+    "Spectrogram",
+    "Stack",
+    "Strings",
+    "ToFloat",
+    "TrivialAugment",
+    "VerticalFlip",
+    "Window",
+]
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "compat"]
 
 
 if not _TYPE_CHECKING:  # which would take every name for known
@@ -170,7 +230,7 @@ if not _TYPE_CHECKING:  # which would take every name for known
         from .habits import MODULE
         from .suggest import nearest
 
-        hint = "" if name.startswith("_") else nearest(name, __all__)
+        hint = "" if name.startswith("_") else nearest(name, [*__all__, *ops.__all__])
         hint = f"; here it is {MODULE[name]}" if name in MODULE else hint
         raise AttributeError(f"module 'mldf' has no attribute {name!r}{hint}")
 

@@ -14,9 +14,6 @@
 ...     w.append({"audio": np.zeros(16000, np.int16)})
 >>> int(mldf.open(path).rows["audio"]["size"][0]) < 1000
 True
-
-nullable  a sample may lack the recording
-compress  zstd: True, or a level from 1 to 22
 """
 
 from __future__ import annotations
@@ -44,14 +41,23 @@ DTYPES = ("uint8", "int16", "int32", "float32", "float64")
 class Audio(Field):
     """A recording, stored as PCM: any window of it can be read alone.
 
-    rate      samples a second of every recording; arrays need it, since they do not say theirs
-    channels  of every recording
-    mask      which loudspeaker each channel is for, as WAV files count them
-
     A Writer takes the path or bytes of a WAV file (PCM of 8 to 32 bits, float, A-law, mu-law) or of a compressed file,
     which it decodes, and arrays (t) or (t, channels) of int16, int32, float32, float64 or uint8; torch tensors are
     (channels, t). Reading gives an array (t, channels) of the stored dtype, and float32 where NumPy has none: 24 bits,
     A-law, mu-law. docs/guides/audio.md has more.
+
+    Parameters
+    ----------
+    rate
+        Samples a second of every recording; arrays need it, since they do not say theirs.
+    channels
+        Of every recording.
+    mask
+        Which loudspeaker each channel is for, as WAV files count them.
+    nullable
+        A sample may lack the recording.
+    compress
+        Zstd: True, or a level from 1 to 22.
     """
 
     type_name: ClassVar[str] = "audio_waveform"
@@ -68,14 +74,25 @@ class Audio(Field):
 class CompressedAudio(Field):
     """A recording, stored as packets (FLAC, MP3, Opus, Vorbis) or PCM: any window can be read alone.
 
-    rate, channels, mask    as of :class:`Audio`
-    encode     "keep" (None): files stay what they are; "flac": PCM becomes FLAC; "opus": all becomes Opus
-    bitrate    of Opus, in bits a second
-    decode     False: samples are counted from headers, and nothing is decoded when writing
-    keep_file  store the whole file where its packets do not give it back
-
     A Writer takes what it takes for :class:`Audio`, and stores compressed files without encoding them again. Reading
     gives an array (t, channels) of float32; rows of PCM as :class:`Audio` does.
+
+    Parameters
+    ----------
+    rate, channels, mask
+        As of :class:`Audio`.
+    encode
+        "keep" (None): files stay what they are; "flac": PCM becomes FLAC; "opus": all becomes Opus.
+    bitrate
+        Of Opus, in bits a second.
+    decode
+        False: samples are counted from headers, and nothing is decoded when writing.
+    keep_file
+        Store the whole file where its packets do not give it back.
+    nullable
+        A sample may lack the recording.
+    compress
+        Zstd: True, or a level from 1 to 22.
     """
 
     type_name: ClassVar[str] = "audio_compressed"
@@ -100,10 +117,16 @@ class Recording(np.lib.mixins.NDArrayOperatorsMixin):
     It is an array too, of shape (t, channels): the stored numbers, or float32 where NumPy has none of that kind (24
     bits, A-law, mu-law, packets); ``len``, slices, arithmetic and NumPy's functions work on them.
 
-    reader, field, sample             where it is
-    samples, rate, channels, bits     as its record says
-    codec                             its name
-    array                             the samples, when no file is given
+    Parameters
+    ----------
+    reader, field, sample
+        Where it is.
+    samples, rate, channels, bits
+        As its record says.
+    codec
+        Its name.
+    array
+        The samples, when no file is given.
     """
 
     __slots__ = ("_array", "_field", "_reader", "_sample", "bits", "channels", "codec", "rate", "samples")
@@ -161,7 +184,10 @@ class Recording(np.lib.mixins.NDArrayOperatorsMixin):
     def window(self, t0: float, t1: float | None = None) -> npt.NDArray[np.float32]:
         """Seconds from `t0` to `t1` (None: its end) as float32 (channels, n); only they are read and decoded.
 
-        t0, t1  rounded to samples; a part that is not in the recording is refused
+        Parameters
+        ----------
+        t0, t1
+            Rounded to samples; a part that is not in the recording is refused.
         """
         begin = math.floor(t0 * self.rate + 0.5)
         end = self.samples if t1 is None else math.floor(t1 * self.rate + 0.5)

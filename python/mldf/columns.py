@@ -1,9 +1,4 @@
-"""The values of a dataset's samples by field, and the numbers that its samples have in its files.
-
-What the arguments are:
-
-name  of the field
-"""
+"""The values of a dataset's samples by field, and the numbers that its samples have in its files."""
 
 from __future__ import annotations
 
@@ -37,11 +32,16 @@ class Columns:
         self._reader = files.readers[0]
 
     def column(self, name: str) -> Any:
-        """All values of a field. name: which.
+        """All values of a field.
 
         Numbers and structs of one mapped file: a read-only strided view of its table of rows, no copy. Arrays of
         fixed shape: one array, gathered in one call. Everything else: a list. A nullable field gives a masked array
         (zeros under the mask), or None in the list.
+
+        Parameters
+        ----------
+        name
+            Which field.
         """
         field = self._view.schema[name]
         if not field.is_fixed or field.dtype is None:
@@ -56,7 +56,13 @@ class Columns:
         return out
 
     def valid(self, name: str) -> npt.NDArray[np.bool_]:
-        """For each sample, whether it has a value of this field. name: which."""
+        """For each sample, whether it has a value of this field.
+
+        Parameters
+        ----------
+        name
+            Which field.
+        """
         field = self._view.schema[name]
         out = np.ones(self._count, np.bool_)
         if not field.nullable:

@@ -16,10 +16,6 @@ array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
 (array([2, 0]), [0, 2], Sample(label=0))
 >>> ds.schema["x"].shape, ds.format, ds.has_keys
 ((2,), 'mldf', False)
-
-What the arguments are:
-
-paths  one path, a list of them, a glob, or a range in braces
 """
 
 from __future__ import annotations
@@ -97,32 +93,48 @@ def open(
     """Opens a dataset: an MLDF, TBL, .beton or tar file, recognised by its bytes; a list of them; a glob; a range
     ``{000..009}``.
 
-    fields      these alone, in this order; of several files only these need to be alike
-    decode      images as NumPy arrays (height, width, channels); False: as the bytes of their files
-    channels    of decoded images: 1 gray, 3 RGB, 4 RGB + alpha; None: as stored
-    orient      turn images as their EXIF orientation says
-    verify      check the checksums of all that is read
-    backend     "map": views of the mapped file; "read": copies by positional reads, for files that others may cut short
-    key, passphrase   of encrypted files
-    tar_index   of a plain tar, FILE.mldfidx beside it: "use" it if it is there, "keep": make it for the next time,
-                "ignore"
-    max_decoded_bytes   the most bytes that one compressed value, or one decoded image, may become: more is a
-                :class:`mldf.errors.LimitError`; None: 1 GiB, or 256 times the stored bytes where that is more
-    max_unpacked      of a compressed tar, which is unpacked into a file without a name in the folder that the
-                environment variable TMPDIR names (else /tmp): refuse more bytes than these; None: 2**40
-
-    format      of files of token ids that do not say it: "nanogpt", "olmo", "datatrove"; Megatron's .idx and
-                llm.c's .bin do
-    dtype       of such ids: "u8", "u16", "u32", "u64"; nanogpt: "u16" unless given
-    eos         the id that ends documents, which are the samples then
-    eos_at      "end", or "start": eos begins documents; None: the format's own
-    vocabulary  the number of ids
-
     Opening takes the same time for ten samples and for ten million. A dataset may be used by any number of threads,
     after fork, and be pickled (by path and options; key and passphrase included).
 
     Raises :class:`mldf.errors.NotFoundError` and the like for the file, :class:`mldf.errors.FileError` for what is in
     it, :class:`mldf.errors.NoFieldError` for a name in fields.
+
+    Parameters
+    ----------
+    paths
+        A path, a list of them, a glob, or a range ``{000..009}``.
+    fields
+        These alone, in this order; of several files only these need to be alike.
+    decode
+        Images as NumPy arrays (height, width, channels); False: as the bytes of their files.
+    channels
+        Of decoded images: 1 gray, 3 RGB, 4 RGB + alpha; None: as stored.
+    orient
+        Turn images as their EXIF orientation says.
+    verify
+        Check the checksums of all that is read.
+    backend
+        "map": views of the mapped file; "read": copies by positional reads, for files that others may cut short.
+    key, passphrase
+        Of encrypted files.
+    tar_index
+        Of a plain tar, FILE.mldfidx beside it: "use" it if it is there, "keep": make it for the next time, "ignore".
+    max_decoded_bytes
+        The most bytes that one compressed value, or one decoded image, may become: more is a
+        :class:`mldf.errors.LimitError`; None: 1 GiB, or 256 times the stored bytes where that is more.
+    max_unpacked
+        Of a compressed tar, which is unpacked into a file without a name in the folder that the environment variable
+        TMPDIR names (else /tmp): refuse more bytes than these; None: 2**40.
+    format
+        Of files of token ids that do not say it: "nanogpt", "olmo", "datatrove"; Megatron's .idx and llm.c's .bin do.
+    dtype
+        Of such ids: "u8", "u16", "u32", "u64"; nanogpt: "u16" unless given.
+    eos
+        The id that ends documents, which are the samples then.
+    eos_at
+        "end", or "start": eos begins documents; None: the format's own.
+    vocabulary
+        The number of ids.
     """
     options = {
         "tar_index": choice("tar_index", tar_index, TAR_INDEX),
@@ -258,7 +270,10 @@ class Dataset(Subsets, Sequence[Sample]):
     def __getitems__(self, indices: Sequence[int]) -> list[Sample]:
         """Many samples in one call, as copies that may be written. torch's DataLoader uses it.
 
-        indices: their numbers.
+        Parameters
+        ----------
+        indices
+            The numbers of the samples.
         """
         numbers = self._numbers(np.asarray(indices))
         if self._starts is None:
@@ -278,9 +293,14 @@ class Dataset(Subsets, Sequence[Sample]):
         """The bytes of a value, undecoded (a JPEG file's, say), as a read-only view of the file where possible. None
         for a null.
 
-        i       the sample's number
-        name    the field
-        stored  the payload as it is stored: of a fast JPEG its record, which otherwise becomes the JPEG again
+        Parameters
+        ----------
+        i
+            The sample's number.
+        name
+            The field.
+        stored
+            The payload as it is stored: of a fast JPEG its record, which otherwise becomes the JPEG again.
         """
         n = self._locate(i)
         part = 0 if self._starts is None else bisect.bisect_right(self._starts, n) - 1
@@ -296,7 +316,10 @@ class Dataset(Subsets, Sequence[Sample]):
         """What a sample is: the items that a view makes of the rows, as ``ds.as_view("windows(tokens, 1025)")`` or
         ``ds.as_view("expand(audio, every=10, length=10)")``. docs/guides/views.md says what there is.
 
-        text  the view
+        Parameters
+        ----------
+        text
+            The view.
         """
         return ItemView(self, text)
 
@@ -309,9 +332,14 @@ class Dataset(Subsets, Sequence[Sample]):
         :class:`mldf.Tokens` value is one document; of a :class:`mldf.PackedTokens` value these are the pieces. None for
         a null.
 
-        i      the sample's number
-        name   the field
-        level  of a :class:`mldf.HierarchicalTokens` value: "paragraphs" or "sentences"
+        Parameters
+        ----------
+        i
+            The sample's number.
+        name
+            The field.
+        level
+            Of a :class:`mldf.HierarchicalTokens` value: "paragraphs" or "sentences".
         """
         field = self.schema[name]
         if not field.is_tokens:

@@ -22,7 +22,6 @@ import json
 import os
 import pathlib
 import re
-import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -142,6 +141,8 @@ def _records(path: pathlib.Path) -> Iterator[tuple[Any, str]]:
 
 def _webdataset(path: pathlib.Path) -> Iterator[_Document]:
     """Members KEY.NUMBER.ENDING of a tar, in the order of the numbers; KEY.json is what else is known."""
+    import tarfile  # an import of mldf alone does not need it
+
     with tarfile.open(path) as tar:
         found: dict[int, tuple[str, Any]] = {}
         meta, key = None, None
@@ -224,19 +225,30 @@ def from_documents(
 ) -> WriteResult:
     """Packs interleaved documents as samples of a multimodal field ``doc``, and what else is known of them as ``meta``.
 
-    source     a JSON Lines file, a file with one JSON list, or a tar
-    path       the file to write
-    format     "obelics": lists ``texts`` and ``images`` side by side, one of each pair null; "mmc4": ``text_list`` and
-               ``image_info``; "llava": ``conversations`` with ``<image>``, whose roles are user, assistant and system;
-               "webdataset": members KEY.0.jpg, KEY.1.txt, KEY.json
-    images     the folder that names of images begin in; None: that of the source
-    image      how images are stored; None: mldf.Image()
-    tokenizer  None: text is kept as it is; else a mldf.Tokens with a tokenizer: parts are its ids
-    missing    "error", or "null": images that are not there become null parts
-    place      of "mmc4": images come "before" or "after" their sentence
-    overwrite  an existing file is replaced
-
     Errors name the line, or the key, and the image.
+
+    Parameters
+    ----------
+    source
+        A JSON Lines file, a file with one JSON list, or a tar.
+    path
+        The file to write.
+    format
+        "obelics": lists ``texts`` and ``images`` side by side, one of each pair null; "mmc4": ``text_list`` and
+        ``image_info``; "llava": ``conversations`` with ``<image>``, whose roles are user, assistant and system;
+        "webdataset": members KEY.0.jpg, KEY.1.txt, KEY.json.
+    images
+        The folder that names of images begin in; None: that of the source.
+    image
+        How images are stored; None: mldf.Image().
+    tokenizer
+        None: text is kept as it is; else a mldf.Tokens with a tokenizer: parts are its ids.
+    missing
+        "error", or "null": images that are not there become null parts.
+    place
+        Of "mmc4": images come "before" or "after" their sentence.
+    overwrite
+        An existing file is replaced.
     """
     choice("format", format, _FORMATS)
     choice("missing", missing, ("error", "null"))
@@ -281,22 +293,33 @@ def from_documents(
 
 @dataclass(frozen=True)
 class Interleaved:
-    """The documents of a batch as one run of tokens, with placeholders where images are."""
+    """The documents of a batch as one run of tokens, with placeholders where images are.
+
+    Parameters
+    ----------
+    tokens
+        All documents end to end.
+    positions
+        Counted from each document's beginning.
+    cu_seqlens
+        Where each document begins, and the end.
+    max_seqlen
+        The longest document.
+    image_positions
+        Where the placeholders of each image begin, in the order of ``doc.image``.
+    image_lengths
+        How many placeholders it has.
+    kinds
+        For each token, which kind of part it is of.
+    """
 
     tokens: npt.NDArray[np.int64]
-    """All documents end to end."""
     positions: npt.NDArray[np.int64]
-    """Counted from each document's beginning."""
     cu_seqlens: npt.NDArray[np.int32]
-    """Where each document begins, and the end."""
     max_seqlen: int
-    """The longest document."""
     image_positions: npt.NDArray[np.int64]
-    """Where the placeholders of each image begin, in the order of ``doc.image``."""
     image_lengths: npt.NDArray[np.int64]
-    """How many placeholders it has."""
     kinds: npt.NDArray[np.int32]
-    """For each token, which kind of part it is of."""
 
 
 def _image_lengths(batch: Any, field: str, image_tokens: Any, patch: int | None, found: Any) -> npt.NDArray[np.int64]:
@@ -318,16 +341,26 @@ def interleave(
 ) -> Interleaved:
     """The tokens of a batch of documents in document order, with a run of placeholders for each image.
 
-    batch         with ``doc.kinds``, ``doc.lengths`` and one output of tokens for each role; with patch also
-                  ``doc.heights`` and ``doc.widths``
-    kinds         role → its number, as the field lists them: {"text": 0, "image": 1}
-    image_id      the token that stands for an image
-    field, image  the names of the field and of the role
-    image_tokens  placeholders of an image
-    patch         instead: ceil(height / patch) * ceil(width / patch) of them, by the image's size as it is stored
-
     Parts of other roles, and null parts, have no tokens. The images themselves are ``doc.image``, in the same order.
 
+    Parameters
+    ----------
+    batch
+        With ``doc.kinds``, ``doc.lengths`` and one output of tokens for each role; with patch also ``doc.heights`` and
+        ``doc.widths``.
+    kinds
+        Role → its number, as the field lists them: {"text": 0, "image": 1}.
+    image_id
+        The token that stands for an image.
+    field, image
+        The names of the field and of the role.
+    image_tokens
+        Placeholders of an image.
+    patch
+        Instead: ceil(height / patch) * ceil(width / patch) of them, by the image's size as it is stored.
+
+    Examples
+    --------
     >>> batch = {"doc.kinds": [0, 1, 0], "doc.kinds_offset": [0, 3], "doc.lengths": [2, 1, 1], "doc.text": [5, 6, 7]}
     >>> interleave(batch, kinds={"text": 0, "image": 1}, image_id=9, image_tokens=3).tokens.tolist()
     [5, 6, 9, 9, 9, 7]

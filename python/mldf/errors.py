@@ -61,7 +61,17 @@ __all__ = [
 
 
 class Error(Exception):
-    """The base of all exceptions of mldf. message: in words; the rest are keywords."""
+    """The base of all exceptions of mldf.
+
+    Parameters
+    ----------
+    message
+        What happened, in words.
+    sample
+        The sample's number, where one is to blame.
+    field
+        The field's name, where one is to blame.
+    """
 
     status: str = "error"
     """The library's name of the fault, the same as the command prints with ``--json``."""

@@ -13,13 +13,6 @@ User-defined types derive from :class:`CustomField`:
 ...     type_name = "org.example.lines"
 ...     def encode(self, value): return "\\n".join(value).encode()
 ...     def decode(self, data): return data.decode().split("\\n")
-
-cls  the class of such a type
-
-Every type takes
-
-nullable  a sample may lack the value
-compress  zstd, where there is a payload: True, or a level from 1 to 22
 """
 
 from __future__ import annotations
@@ -61,8 +54,12 @@ __all__ = [
 class Field:
     """What all fields have.
 
-    nullable  a sample may lack the value
-    compress  zstd, where there is a payload: True, or a level from 1 to 22
+    Parameters
+    ----------
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd, where there is a payload: True, or a level from 1 to 22.
     """
 
     type_name: ClassVar[str] = ""
@@ -106,7 +103,17 @@ def dtype_text(dtype: Any) -> str:
 
 @dataclass(frozen=True)
 class Int(Field):
-    """An integer. dtype: which values are refused, those of int64 unless said otherwise; "bool" gives back bool."""
+    """An integer.
+
+    Parameters
+    ----------
+    dtype
+        Which values are refused, those of int64 unless said otherwise; "bool" gives back bool.
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd, where there is a payload: True, or a level from 1 to 22.
+    """
 
     type_name: ClassVar[str] = "int"
     dtype: Any = "int64"
@@ -118,21 +125,45 @@ class Int(Field):
 
 @dataclass(frozen=True)
 class Float(Field):
-    """A float of 64 bits."""
+    """A float of 64 bits.
+
+    Parameters
+    ----------
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd, where there is a payload: True, or a level from 1 to 22.
+    """
 
     type_name: ClassVar[str] = "float"
 
 
 @dataclass(frozen=True)
 class Bytes(Field):
-    """Any bytes."""
+    """Any bytes.
+
+    Parameters
+    ----------
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd, where there is a payload: True, or a level from 1 to 22.
+    """
 
     type_name: ClassVar[str] = "bytes"
 
 
 @dataclass(frozen=True)
 class Text(Field):
-    """A str."""
+    """A str.
+
+    Parameters
+    ----------
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd, where there is a payload: True, or a level from 1 to 22.
+    """
 
     type_name: ClassVar[str] = "text"
 
@@ -141,7 +172,14 @@ class Text(Field):
 class Json(Field):
     """Whatever json can hold: dicts, lists, numbers, strings.
 
-    along  a field of segments: values are lists with an element for each of them, as their transcripts
+    Parameters
+    ----------
+    along
+        A field of segments: values are lists with an element for each of them, as their transcripts.
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd, where there is a payload: True, or a level from 1 to 22.
     """
 
     type_name: ClassVar[str] = "json"
@@ -155,12 +193,22 @@ class Json(Field):
 class NDArray(Field):
     """A NumPy array.
 
-    dtype  of NumPy or torch, or its name; also "bfloat16"
-    shape  None in it stands for a dimension that varies from sample to sample
-    along  a token field: this one has an entry for each of its tokens (a loss mask, rewards), or spans of them; or a
-           field of segments (int64 of shape (None, 2)): an entry for each of them
-    form   with along: "dense" (one entry for each token) or "spans" (integers of shape (None, 2): begin and end,
-           ascending)
+    Parameters
+    ----------
+    dtype
+        Of NumPy or torch, or its name; also "bfloat16".
+    shape
+        None in it stands for a dimension that varies from sample to sample.
+    along
+        A token field: this one has an entry for each of its tokens (a loss mask, rewards), or spans of them; or a field
+        of segments (int64 of shape (None, 2)): an entry for each of them.
+    form
+        With along: "dense" (one entry for each token) or "spans" (integers of shape (None, 2): begin and end,
+        ascending).
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd, where there is a payload: True, or a level from 1 to 22.
     """
 
     type_name: ClassVar[str] = "ndarray"
@@ -203,8 +251,17 @@ class Struct(Field):
     """A record of named members, or a small array of fixed shape, kept in the row itself (type "inline", at most 4
     KiB).
 
-    dtype  whatever np.dtype takes
+    Parameters
+    ----------
+    dtype
+        Whatever np.dtype takes.
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd, where there is a payload: True, or a level from 1 to 22.
 
+    Examples
+    --------
     >>> Struct([("x", "f4"), ("y", "f4")]).arguments()
     {'descr': [['x', '<f4'], ['y', '<f4']]}
     >>> Struct(("f4", (4,))).arguments()
@@ -225,13 +282,27 @@ class Struct(Field):
 class AudioSpectrogram(Field):
     """Features of a recording: numbers for each frame and band, an array (frames, bins) or (bins, frames).
 
-    dtype     "float16" or "float32"
-    bins      bands of every value; None: they differ
-    layout    "tf": (frames, bins), "ft": (bins, frames)
-    rate      samples a second of the recordings that they were made from
-    hop       samples from one frame to the next
-    pipeline  the steps that made them, as text, so that they can be made again
+    Parameters
+    ----------
+    dtype
+        "float16" or "float32".
+    bins
+        Bands of every value; None: they differ.
+    layout
+        "tf": (frames, bins), "ft": (bins, frames).
+    rate
+        Samples a second of the recordings that they were made from.
+    hop
+        Samples from one frame to the next.
+    pipeline
+        The steps that made them, as text, so that they can be made again.
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd, where there is a payload: True, or a level from 1 to 22.
 
+    Examples
+    --------
     >>> AudioSpectrogram("float16", 80).arguments()
     {'dtype': '<f2', 'layout': 'tf', 'bins': 80}
     """
@@ -254,10 +325,21 @@ class AudioSpectrogram(Field):
 class CodecTokens(Field):
     """The ids that a neural codec made of a recording, an array (codebooks, frames).
 
-    vocabulary  how many ids there are: up to 256 are stored as uint8, up to 65536 as uint16, more as int32
-    codebooks   of every value; None: they differ
-    rate        frames a second: a number, or (n, d) for n / d
+    Parameters
+    ----------
+    vocabulary
+        How many ids there are: up to 256 are stored as uint8, up to 65536 as uint16, more as int32.
+    codebooks
+        Of every value; None: they differ.
+    rate
+        Frames a second: a number, or (n, d) for n / d.
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd, where there is a payload: True, or a level from 1 to 22.
 
+    Examples
+    --------
     >>> CodecTokens(1024, 8, rate=12.5).arguments()
     {'vocabulary': 1024, 'codebooks': 8, 'rate': [25, 2]}
     """
@@ -281,20 +363,38 @@ class CodecTokens(Field):
 class Image(Field):
     """An image. By default a file's bytes are kept as they are, and arrays are stored raw.
 
-    encode                "keep", "jpeg", "raw", "yuv420", "smart", "proportion" or "fast-jpeg"
-    quality               of JPEG, 1 to 100
-    subsampling           of JPEG: "420", "422" or "444"
-    smart_threshold       of "smart": images of at most so many bytes of pixels are stored raw, others as JPEG
-    compress_probability  of "proportion": the share of images that become JPEG
-    fast_limit            of "fast-jpeg": a JPEG that would become larger than so many times its size stays as it is
-    max_resolution        the longer side is at most this; larger images are made smaller
-    min_resolution        the shorter side is at most this; with both, the smaller result counts
-    orientation           "record" EXIF's, or "apply" it to the pixels
-    icc                   "keep", "card" or "drop": what becomes of colour profiles
-    baseline              True: progressive JPEG becomes baseline, without loss: quicker to decode
-    stored                "any", "jpeg", "png" or "raw": what the field may hold
-
     docs/guides/images.md has each in full.
+
+    Parameters
+    ----------
+    encode
+        "keep", "jpeg", "raw", "yuv420", "smart", "proportion" or "fast-jpeg".
+    quality
+        Of JPEG, 1 to 100.
+    subsampling
+        Of JPEG: "420", "422" or "444".
+    smart_threshold
+        Of "smart": images of at most so many bytes of pixels are stored raw, others as JPEG.
+    compress_probability
+        Of "proportion": the share of images that become JPEG.
+    fast_limit
+        Of "fast-jpeg": a JPEG that would become larger than so many times its size stays as it is.
+    max_resolution
+        The longer side is at most this; larger images are made smaller.
+    min_resolution
+        The shorter side is at most this; with both, the smaller result counts.
+    orientation
+        "record" EXIF's, or "apply" it to the pixels.
+    icc
+        "keep", "card" or "drop": what becomes of colour profiles.
+    baseline
+        True: progressive JPEG becomes baseline, without loss: quicker to decode.
+    stored
+        "any", "jpeg", "png" or "raw": what the field may hold.
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd, where there is a payload: True, or a level from 1 to 22.
     """
 
     type_name: ClassVar[str] = "image"
@@ -335,6 +435,15 @@ FIRST_PRIVATE = 0x8000
 class CustomField(Field):
     """A field type of your own: bytes in the file, any object in Python.
 
+    Parameters
+    ----------
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd, where there is a payload: True, or a level from 1 to 22.
+
+    Examples
+    --------
     >>> import mldf, os, tempfile
     >>> class Complexes(mldf.CustomField):
     ...     type_name = "org.example.complexes"
@@ -360,23 +469,44 @@ class CustomField(Field):
     type_id: ClassVar[int] = 0
 
     def encode(self, value: Any) -> bytes:
-        """The bytes to store. value: what ``append`` was given."""
+        """The bytes to store.
+
+        Parameters
+        ----------
+        value
+            What ``append`` was given.
+        """
         raise NotImplementedError
 
     def decode(self, data: bytes) -> Any:
-        """The value that was stored. data: the bytes that ``encode`` made."""
+        """The value that was stored.
+
+        Parameters
+        ----------
+        data
+            The bytes that ``encode`` made.
+        """
         raise NotImplementedError
 
     def decode_batch(self, records: list[bytes]) -> Any:
         """The values of a batch of a Loader. To be overridden where many at once are quicker than one by one; may give
         one array, the samples along its first dimension. Like decode it runs in next(), never on the library's threads.
-        records: what ``encode`` made of each sample, nulls left out.
+
+        Parameters
+        ----------
+        records
+            What ``encode`` made of each sample, nulls left out.
         """
         return [self.decode(item) for item in records]
 
     def collate(self, values: list[Any]) -> Any:
         """A Loader's batch: arrays, tensors and numbers that all have one shape and dtype are stacked, all else stays a
-        list. Override it where batches should look alike whatever is in them. values: what was decoded, None for nulls.
+        list. Override it where batches should look alike whatever is in them.
+
+        Parameters
+        ----------
+        values
+            What was decoded, None for nulls.
         """
         from .collate import stacked
 
@@ -384,7 +514,13 @@ class CustomField(Field):
 
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> CustomField:
-        """The field of a file that is read; arguments are what ``arguments()`` gave."""
+        """The field of a file that is read.
+
+        Parameters
+        ----------
+        arguments
+            What ``arguments()`` gave.
+        """
         return cls(**arguments)
 
     @classmethod
@@ -397,7 +533,13 @@ _registry: dict[int, type[CustomField]] = {}
 
 
 def register_field(cls: type[CustomField]) -> type[CustomField]:
-    """Makes a user-defined type known, so that files with it can be read. Also a class decorator."""
+    """Makes a user-defined type known, so that files with it can be read. Also a class decorator.
+
+    Parameters
+    ----------
+    cls
+        A class derived from :class:`mldf.CustomField`.
+    """
     name, number = cls.type_name, cls.number()
     if not isinstance(name, str) or "." not in name:
         raise SchemaError(f"{cls.__name__}.type_name is {name!r}; it is like 'org.example.name'")
@@ -488,8 +630,13 @@ def _dumped(schema: Any) -> str:
 def schema_json(fields: Any) -> str:
     """The JSON text of a schema, checked. Raises :class:`mldf.errors.SchemaError` where it makes no sense.
 
-    fields  as :class:`mldf.Writer` takes them: a dict of name to field, a schema, or its JSON text
+    Parameters
+    ----------
+    fields
+        As :class:`mldf.Writer` takes them: a dict of name to field, a schema, or its JSON text.
 
+    Examples
+    --------
     >>> schema_json({"label": "int", "score": Float(nullable=True)})
     '{"fields":[{"name":"label","type":"int"},{"name":"score","type":"float","nullable":true}]}'
     """

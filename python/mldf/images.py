@@ -6,14 +6,6 @@
 (3, (2, 3, 3))
 >>> resize(decode(png), 6, 4).shape
 (4, 6, 3)
-
-data           the bytes of an image file: JPEG, PNG, WebP, BMP, TIFF as far as this build has them
-pixels         an array (height, width, channels) of uint8; PNG: also uint16
-orient         turn the image as its EXIF orientation says
-format         "jpeg" or "png"
-quality        of JPEG, 1 to 100
-subsampling    of JPEG: 420, 422 or 444
-width, height  of the result
 """
 
 from __future__ import annotations
@@ -59,6 +51,11 @@ def _pixels(pixels: Any) -> npt.NDArray[Any]:
 def probe(data: Any) -> dict[str, Any]:
     """What the bytes of an image file say of it, nothing decoded: format, width, height, channels, bits,
     orientation, frames ...
+
+    Parameters
+    ----------
+    data
+        The bytes of an image file.
     """
     return _mldf.probe_image(_bytes(data))
 
@@ -78,10 +75,28 @@ def decode(
 ) -> npt.NDArray[Any]:
     """The pixels of an image file's bytes: (height, width, channels), uint8 or uint16.
 
-    channels: 1 gray, 3 RGB, 4 RGB + alpha, None as stored. bits: 8 or 16, None as stored. scale: 2, 4 or 8 makes a
-    JPEG's half, quarter or eighth. region: (x, y, width, height) of the result. tolerant: damaged files give what can
-    be had. fast_dct: quicker for JPEG, and a level or two off. max_pixels: larger images are refused (2**28).
-    eighths: 1 to 16, of a JPEG: sides of so many eighths, rounded up, while it is decoded.
+    Parameters
+    ----------
+    data
+        The bytes of an image file.
+    channels
+        1 gray, 3 RGB, 4 RGB + alpha; None: as stored.
+    bits
+        8 or 16; None: as stored.
+    scale
+        2, 4 or 8 makes a JPEG's half, quarter or eighth.
+    orient
+        Turn the image as its EXIF orientation says.
+    tolerant
+        Damaged files give what can be had.
+    region
+        (x, y, width, height) of the result.
+    fast_dct
+        Quicker for JPEG, and a level or two off.
+    max_pixels
+        Larger images are refused; None: 2**28.
+    eighths
+        1 to 16, of a JPEG: sides of so many eighths, rounded up, while it is decoded.
     """
     if region is not None:
         numbers = tuple(region) if hasattr(region, "__iter__") else ()
@@ -114,8 +129,24 @@ def encode(
 ) -> bytes:
     """Pixels as the bytes of a "jpeg" or "png" file.
 
-    JPEG: quality 1 to 100; subsampling 420, 422 or 444; optimize: smaller and slower; progressive: coarse first;
-    icc: a colour profile to embed. PNG: level: zlib's 0 to 9.
+    Parameters
+    ----------
+    pixels
+        (height, width, channels) or (height, width), uint8 or uint16.
+    format
+        "jpeg" or "png".
+    quality
+        JPEG: 1 to 100.
+    subsampling
+        JPEG: 420, 422 or 444.
+    optimize
+        JPEG: smaller and slower.
+    progressive
+        JPEG: coarse first.
+    icc
+        JPEG: a colour profile to embed.
+    level
+        PNG: zlib's 0 to 9.
     """
     kind = choice("format", format, _FORMATS)
     if str(subsampling) not in ("420", "422", "444"):
@@ -136,6 +167,13 @@ def encode(
 def icc(data: Any) -> bytes | None:
     """The colour profile in an image file's bytes, or None.
 
+    Parameters
+    ----------
+    data
+        The bytes of an image file.
+
+    Examples
+    --------
     >>> import mldf, numpy as np
     >>> mldf.images.icc(mldf.images.encode(np.zeros((2, 2, 3), np.uint8))) is None
     True
@@ -144,7 +182,17 @@ def icc(data: Any) -> bytes | None:
 
 
 def resize(pixels: npt.NDArray[Any], width: int, height: int, *, filter: str = "bilinear") -> npt.NDArray[Any]:
-    """Antialiased, as Pillow resizes. filter: "box", "bilinear", "bicubic", "lanczos" or "area"."""
+    """Antialiased, as Pillow resizes.
+
+    Parameters
+    ----------
+    pixels
+        (height, width, channels) or (height, width), uint8.
+    width, height
+        Of the result.
+    filter
+        "box", "bilinear", "bicubic", "lanczos" or "area".
+    """
     kind = choice("filter", filter, _FILTERS)
     for name, side in (("width", width), ("height", height)):
         if not hasattr(side, "__index__") or not 1 <= side <= 0xFFFFFF:

@@ -46,7 +46,17 @@ class Keys(Sequence[str]):
         return files.readers[part].key(n - files.starts[part])
 
     def index(self, key: str | bytes, start: int = 0, stop: int | None = None) -> int:
-        """The number of the sample whose name is `key`, between `start` and `stop`."""
+        """The number of the sample whose name is `key`, between `start` and `stop`.
+
+        Parameters
+        ----------
+        key
+            The sample's name.
+        start
+            The first number that is looked at.
+        stop
+            The number after the last one; None: all.
+        """
         files = self._dataset._view.files
         if isinstance(key, bytes):
             key = key.decode("utf-8", "surrogateescape")

@@ -13,22 +13,20 @@ mldf.errors.NotFoundError: no/such/folder: no LeRobot dataset: meta/info.json is
 
 from __future__ import annotations
 
-import argparse
-import concurrent.futures
 import json
 import os
 import pathlib
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from .errors import ArgumentError, CorruptError, Error, NotFoundError, UnsupportedError
 from .fields import Field, Float, Int, NDArray, Text
 from .video import CompressedVideo, Frames, Video, VideoFrames
-from .writer import Writer, WriteResult
+from .writer import Writer, WriteResult, WriterOptions
 
 __all__ = ["from_lerobot"]
 
@@ -140,6 +138,8 @@ class _Files:
 
     def __init__(self, wanted: dict[str, list[pathlib.Path]]) -> None:
         self._wanted = wanted
+        import concurrent.futures  # the package is imported without it
+
         self._pool = concurrent.futures.ThreadPoolExecutor(max(1, min(4, os.cpu_count() or 1)))
         self._made: dict[tuple[str, pathlib.Path], concurrent.futures.Future[Video]] = {}
 
@@ -197,22 +197,28 @@ def from_lerobot(
     cameras: Sequence[str] | None = None,
     decode: Callable[[pathlib.Path, float, int], Any] | None = None,
     tolerance: float = 1e-4,
-    overwrite: bool = False,
-    **options: Any,
+    **options: Unpack[WriterOptions],
 ) -> WriteResult:
     """Packs a LeRobot dataset: a row for each step, ready for ``Loader(group="episode_index", windows=...)``.
 
     Of MP4 files the packets of each episode are copied, from the key frame that its first frame needs on; columns of
     images are kept as they are.
 
-    source     the dataset's folder
-    out        the file that is written
-    cameras    these alone; None: all
-    decode     stores cameras that are MP4 files frame by frame instead: called with the file, the second at which the
-               episode begins, and how many frames it has; gives them, as an array or a list of image files
-    tolerance  seconds that a row's time and its frame's may differ by
-    overwrite  replace a file of that name
-    options    of the :class:`mldf.Writer`
+    Parameters
+    ----------
+    source
+        The dataset's folder.
+    out
+        The file that is written.
+    cameras
+        These alone; None: all.
+    decode
+        Stores cameras that are MP4 files frame by frame instead: called with the file, the second at which the episode
+        begins, and how many frames it has; gives them, as an array or a list of image files.
+    tolerance
+        Seconds that a row's time and its frame's may differ by.
+    **options
+        Of the :class:`mldf.Writer`: :class:`mldf.WriterOptions`; a card gets the member "lerobot".
     """
     root = pathlib.Path(source)
     info = _json(root / "meta" / "info.json")
@@ -233,13 +239,14 @@ def from_lerobot(
     fields = _fields(info, chosen, decode is None)
     described = _meta(root, "episodes")
     by_number = {int(e["episode_index"]): e for e in described or []}
-    card = {
+    options["card"] = {
+        **(options.get("card") or {}),
         "lerobot": {
             "info": info,
             "stats": _json(root / "meta" / "stats.json"),
             "tasks": _meta(root, "tasks"),
             "episodes": described,
-        }
+        },
     }
     plain = [name for name in fields if name not in chosen]
     shapes = {name: tuple(int(n) for n in info["features"][name].get("shape", ())) for name in plain}
@@ -268,7 +275,7 @@ def from_lerobot(
         return Frames(frames, fps=info["fps"])
 
     try:
-        with Writer(out, fields, card=card, overwrite=overwrite, **options) as w:
+        with Writer(out, fields, **options) as w:
             for k, (first, end) in enumerate(episodes):
                 part = table.slice(first, end - first)
                 columns = {name: part.column(name).to_pylist() for name in plain}
@@ -285,8 +292,13 @@ def from_lerobot(
 def main(arguments: Sequence[str] | None = None) -> int:
     """``python3 -m mldf.lerobot FOLDER -o OUT``
 
-    arguments  of the command; None: the process's
+    Parameters
+    ----------
+    arguments
+        Of the command; None: the process's.
     """
+    import argparse  # the package is imported without it
+
     parser = argparse.ArgumentParser(prog="python3 -m mldf.lerobot", description="Pack a LeRobot dataset (2.1 or 3).")
     parser.add_argument("folder", help="the dataset's folder, which has meta/info.json")
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help="the file that is written")

@@ -112,79 +112,101 @@ class Loader:
     """Batches of a dataset, in order, made by threads that never take the interpreter's lock.
 
     Each ``iter()`` begins the next epoch. Batches depend on files, pipeline, order, seed, epoch, batch size and rank
-    alone, never on threads. A loader is used by one thread at a time; it is closed by ``close``, by ``with``, or when
-    it is forgotten; batches stay valid. In a forked child it refuses to work: make a new one there.
+    alone, never on threads. A loader is used by one thread at a time; ``close``, ``with`` or forgetting it closes it,
+    and batches stay valid. In a forked child make a new one.
 
     Parameters
     ----------
     source
-        A path, a list or glob of paths, a :class:`mldf.Dataset` (a subset too, or torch's Subset of one), or its
-        :class:`mldf.ItemView`. Its channels= and orient= hold for images here, unless a pipeline's Decode says else.
+        A path, a list or glob of paths, a :class:`mldf.Dataset` (a subset too), or its :class:`mldf.ItemView`.
     batch_size
         Samples of a batch of this rank (64).
     shuffle
-        True: order="random", False: "sequential".
+        Alias of order: True is "random", False "sequential".
     pipelines
         A dict of field to a list of operations, ``{"image": [mldf.RandomResizedCrop(224), ...]}``, or the pipeline's
-        text. None for a field leaves it out; Python callables, last in a list, get the output's whole array.
-        ``"small = image"`` is one more view of a field, ``("image", "mask as mask")`` are several that one draw moves.
-        Nullable fields are left out unless a pipeline names them: ``mldf.Fill(0)`` gives nulls a value. User-defined
-        fields without steps are decoded in Python, when their batch is handed over.
+        text. None for a field leaves it out. Callables, last in a list, get the output's whole array.
     fields
-        These outputs alone, in this order; x_length and its like come with x, unless some are named. Of packed
-        sequences: tokens, labels, positions, segment_ids, cu_seqlens, max_seqlen, documents, loss_mask, mask, with
-        their parameters, as ``"labels(shift=false)"``, ``"cu_seqlens(flat)"``.
+        These outputs alone, in this order.
     seed
         Of order and augmentation, 0 to 2**64 - 1; the same on all ranks.
-    threads, num_workers
-        -1: the CPUs that this process may use; 0: all in next(). num_workers is another name of threads.
-    output, device, pin_memory
-        "numpy", "torch" or "jax"; where torch or JAX puts batches; torch: through its own pinned memory, None: for
-        CUDA.
-    drop_last, last
-        Of an epoch that does not fill the last batch: "keep" a smaller one, "drop", or "pad" by repeats; drop_last=True
-        is last="drop".
+    threads
+        -1: the CPUs that this process may use; 0: all in next().
+    output, device
+        "numpy", "torch" or "jax", and where torch or JAX puts batches.
+    drop_last
+        True: leave out a last batch that is not full.
     on_error
         Of samples that cannot be decoded: "raise", "skip" (shorter, even empty batches), "substitute".
+    transform
+        A callable, or several, on the finished batch: Batch in, anything out.
+    rank, world_size
+        Found in torch.distributed or the environment (RANK, WORLD_SIZE) when not given.
+    view
+        What a sample is, as ``"windows(tokens, 1025)"`` or ``"packed(tokens, 2048)"``; None: a row.
+
+    Other Parameters
+    ----------------
+    num_workers
+        Alias of threads, as torch calls it.
+    last
+        Of an epoch that does not fill the last batch: "keep" a smaller one, "drop", or "pad" by repeats. drop_last=True
+        is an alias of last="drop".
+    pin_memory
+        torch: batches through its own pinned memory; None: for CUDA.
     order
         "sequential", "random", or "quasi-random": random enough, and kind to slow disks. Of a view pow2, with budget=
         tokens of a rank's batch: "natural", batches of one length each in a random order, or "grow-p2(8)", 8 times
         from short to long.
     subset
-        A slice, a mask, or numbers of samples: in any order, which stays unless there is a shuffle.
-    weights, balance, ratios, samples_per_epoch
-        weights: draws with replacement, a weight for each sample. balance: a field; every class as often as every
-        other. ratios: of several files, so many draws of each; fractions, as [0.7, 0.3], are taken in parts of 10,000.
-        samples_per_epoch: how many draws of these make an epoch.
-    rank, world_size, group, global_batch_size
-        Found in torch.distributed or the environment (RANK, WORLD_SIZE) when not given. group, instead of them: torch's
-        ProcessGroup, or a DeviceMesh of one dimension, of the processes that share the data; with tensor or pipeline
-        parallelism its peers must get equal batches: ``group=mesh["dp"]``. global_batch_size, instead of batch_size:
-        of all ranks together.
-    transform
-        A callable, or several, on the finished batch: Batch in, anything out.
+        A slice, a mask, or numbers of samples: in any order, which stays unless there is a shuffle. With a view,
+        subset, weights and balance speak of rows: each stands for the items that begin in it.
+    weights
+        Draws with replacement, a weight for each sample.
+    balance
+        A field: every class as often as every other.
+    ratios
+        Of several files, so many draws of each; fractions, as [0.7, 0.3], are taken in parts of 10,000.
+    samples_per_epoch
+        How many draws of weights, balance or ratios make an epoch.
+    global_batch_size
+        Instead of batch_size: of all ranks together.
+    group
+        Instead of rank and world_size: torch's ProcessGroup, or a DeviceMesh of one dimension, of the processes that
+        share the data; with tensor or pipeline parallelism its peers must get equal batches: ``group=mesh["dp"]``. With
+        windows: the column whose runs of equal numbers are groups.
     index, valid, key, row, samples
         More outputs: the sample's number among all of the files (with a view the item's); False for repeats; the
         sample's key; the number of the row, which with a view is not the item's; x_samples beside x_length of outputs
         made from recordings, the samples of the wave, where x_length counts frames.
-    bucket, budget
-        bucket: an output; samples of like length go into the same batch. budget: batches of at most so many elements
-        after padding instead of batch_size samples; as ``"300s"`` so many seconds of recordings.
-    view
-        What a sample is, as ``"windows(tokens, 1025)"`` or ``"expand(audio, every=10, length=10)"``: batches are of its
-        items. None: rows. subset, weights and balance speak of rows: each stands for the items that begin in it.
+    bucket
+        An output: samples of like length go into the same batch.
+    budget
+        Batches of at most so many elements after padding instead of batch_size samples; as ``"300s"`` so many seconds
+        of recordings.
     windows, delta_timestamps
         Rows with their neighbours in the group, as ``{"action": range(16), "state": [-1, 0], "camera": [-0.1, 0.0]}``:
-        whole numbers are rows, floats seconds; delta_timestamps is the same, in seconds. group= is then the column
-        whose runs of equal numbers are groups. One more output x_is_pad says which lie outside the group. The group's
-        video is in its first row.
+        whole numbers are rows, floats seconds. delta_timestamps is an alias, as LeRobot calls it: all in seconds. One
+        more output x_is_pad says which lie outside the group. The group's video is in its first row.
     edge, tolerance, drop_n_last, time
         With windows. edge, of rows outside the group: "clamp" to its first and last, "zero", "drop" such items,
         "error". tolerance, in seconds: a row or frame must be that near. drop_n_last: so many rows at the end of each
         group give no items. time: the column of times; None: "timestamp".
-    engine, options
+    engine, **options
         How the loader works, not what comes out: :class:`mldf.Engine` lists it. engine= is a dict of such options; each
         may be given by its own name instead.
+
+    Notes
+    -----
+    The source's channels= and orient= hold for images here, unless a pipeline's Decode says else.
+
+    In pipelines, ``"small = image"`` is one more view of a field, ``("image", "mask as mask")`` are several that one
+    draw moves. Nullable fields are left out unless a pipeline names them: ``mldf.Fill(0)`` gives nulls a value.
+    User-defined fields without steps are decoded in Python, when their batch is handed over.
+
+    In fields, x_length and its like come with x, unless some are named. Packed sequences have tokens, labels,
+    positions, segment_ids, cu_seqlens, max_seqlen, documents, loss_mask and mask, with their parameters, as
+    ``"labels(shift=false)"``, ``"cu_seqlens(flat)"``.
     """
 
     @hinted(LOADER, Engine)
@@ -389,6 +411,11 @@ class Loader:
     def set_epoch(self, epoch: int) -> None:
         """The next iter() begins this `epoch`, from 0. If it would anyway, nothing happens: a loaded state stays.
         Another epoch than that of a loaded state gives it up, with a warning: a state of an epoch's end is of the next.
+
+        Parameters
+        ----------
+        epoch
+            From 0.
         """
         self._alive()
         epoch = whole("epoch", epoch)
@@ -414,6 +441,11 @@ class Loader:
     def set_pipelines(self, pipelines: Pipelines | None) -> None:
         """Other `pipelines` from the next epoch on (progressive resizing). Mistakes are reported now; an epoch that
         is running goes on as it is.
+
+        Parameters
+        ----------
+        pipelines
+            As for :class:`mldf.Loader`.
         """
         self._alive()
         if self._resumed:
@@ -437,6 +469,11 @@ class Loader:
         """The next iter() goes on where the `state` was taken: also with other threads, batch sizes or ranks. Refused
         with the reason when the order is another (number of samples, order, seed, subset), or the samples are: by their
         keys, or else by a few of their values.
+
+        Parameters
+        ----------
+        state
+            What ``state_dict`` gave.
         """
         core = self._waiting[0].core if self._waiting is not None else self._alive()
         wanted = checked(state, self._options, self._dataset._view.files)
@@ -459,6 +496,13 @@ class Loader:
         its pieces. A document is a row; of a packed token_stream, one of its documents; without a view, a sample.
         batch counts from the epoch's beginning, slot inside the batch of that rank, before bad samples are left out.
         None where samples are drawn by weight. Nothing is read but the plan.
+
+        Parameters
+        ----------
+        document
+            A row; of a packed token_stream, one of its documents; without a view, a sample.
+        epoch
+            None: the running one, or the next.
         """
         number = self.epoch if epoch is None else whole("epoch", epoch)
         found = self._alive().where(number, whole("document", document))
@@ -468,6 +512,15 @@ class Loader:
         """Batches `begin` to `end` - 1 of an `epoch` (the running one, or the next) do not come: after a loss spike,
         load the state from before it, and skip what made it. The others keep their numbers. It is part of the state,
         by positions of the order, and holds for other batch sizes and ranks: call it on every rank. At most 16 ranges.
+
+        Parameters
+        ----------
+        begin
+            The first batch that does not come.
+        end
+            The batch after the last one that does not come.
+        epoch
+            None: the running one, or the next.
         """
         number = self.epoch if epoch is None else whole("epoch", epoch)
         core = self._alive()

@@ -20,28 +20,41 @@ class LoaderStats:
     """What a loader did since it was made. It shows as a table, in a notebook with bars.
 
     docs/guides/speed.md says what the numbers mean together, and what to do about them.
+
+    Parameters
+    ----------
+    samples
+        In the batches that were handed out.
+    batches
+        That were handed out.
+    bad_samples
+        That could not be decoded.
+    bytes_read
+        Of the samples' values before images are decoded; of compressed fields, after decompression.
+    seconds
+        Since the first batch was asked for, without the time between epochs.
+    wait_loader
+        Seconds that next() waited for a batch.
+    wait_consumer
+        Seconds, of all threads together, that there was nothing to do because nobody took batches.
+    threads
+        That work for this loader; 0: all is done in next().
+    verdict
+        In one line, what holds things up.
+    steps
+        Seconds of each step, of all threads together.
     """
 
     samples: int
-    """In the batches that were handed out."""
     batches: int
-    """That were handed out."""
     bad_samples: int
-    """That could not be decoded."""
     bytes_read: int
-    """Of the samples' values before images are decoded; of compressed fields, after decompression."""
     seconds: float
-    """Since the first batch was asked for, without the time between epochs."""
     wait_loader: float
-    """Seconds that next() waited for a batch."""
     wait_consumer: float
-    """Seconds, of all threads together, that there was nothing to do because nobody took batches."""
     threads: int
-    """That work for this loader; 0: all is done in next()."""
     verdict: str
-    """In one line, what holds things up."""
     steps: dict[str, float] = field(default_factory=dict)
-    """Seconds of each step, of all threads together."""
 
     @classmethod
     def from_raw(cls, raw: dict[str, Any]) -> LoaderStats:

@@ -8,16 +8,6 @@
 (5, 2.0)
 >>> mldf.verify(path, deep=True).ok, mldf.diff(path, path).equal
 (True, True)
-
-What means the same everywhere:
-
-path        the file
-source      a path, or a dataset of one whole file
-deep        decode every value too; what is wrong with the data is in the result, not raised
-threads     None: the CPUs that this process may use
-key         of an encrypted file: 32 bytes
-passphrase  of an encrypted file
-progress    True: a bar on stderr; or a function that is called (:class:`mldf.Progress`)
 """
 
 from __future__ import annotations
@@ -89,8 +79,18 @@ def info(
 ) -> Info:
     """What is in a file, as ``mldf info --json`` says it. An encrypted file needs no key.
 
-    keep_index    of a plain tar: keep its index in FILE.mldfidx, so that it opens at once the next time
-    max_unpacked  refuse a compressed tar that unpacks to more bytes than these; None: 2**40
+    Parameters
+    ----------
+    path
+        The file.
+    key
+        Of an encrypted file: 32 bytes.
+    passphrase
+        Of an encrypted file.
+    keep_index
+        Of a plain tar: keep its index in FILE.mldfidx, so that it opens at once the next time.
+    max_unpacked
+        Refuse a compressed tar that unpacks to more bytes than these; None: 2**40.
     """
     options = {
         "sequential": True,  # no value is read: a compressed tar is not unpacked
@@ -161,15 +161,33 @@ def plan_tokens(
     the file, atomically as append does; one with the same options is replaced. Gives what ``mldf plan-tokens --json``
     says: bins, pieces, fill, cut_documents ...
 
-    length      tokens of a sequence
-    field       the token field; None: the only one of type text_tokenized
-    algorithm   "best-fit", "next-fit", or "concat", which is only reckoned: it needs no plan
-    align       documents begin at multiples of it
-    long        documents longer than a sequence: "cut", "truncate" or "drop"
-    max_pieces  at most so many pieces in a sequence
-    bos, eos    count these ids before and after each document
-    seed        best-fit: documents that take equal places come in a random order; 0: by their numbers
+    Parameters
+    ----------
+    path
+        The file.
+    length
+        Tokens of a sequence.
+    field
+        The token field; None: the only one of type text_tokenized.
+    algorithm
+        "best-fit", "next-fit", or "concat", which is only reckoned: it needs no plan.
+    align
+        Documents begin at multiples of it.
+    long
+        Documents longer than a sequence: "cut", "truncate" or "drop".
+    max_pieces
+        At most so many pieces in a sequence.
+    bos, eos
+        Count these ids before and after each document.
+    seed
+        Best-fit: documents that take equal places come in a random order; 0: by their numbers.
+    key
+        Of an encrypted file: 32 bytes.
+    passphrase
+        Of an encrypted file.
 
+    Examples
+    --------
     >>> import mldf, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "t.mldf")
     >>> _ = mldf.write(path, [{"tokens": range(n)} for n in (3, 9, 5, 4)], {"tokens": mldf.Tokens(100)})
@@ -243,8 +261,24 @@ def verify(
 ) -> VerifyResult:
     """Checks structure and checksums of a file of any format; deep decodes every value too.
 
-    max_decoded_bytes   as for :func:`mldf.open`; a value beyond it is a problem of status "limit"
-    max_unpacked   of a compressed tar, the bytes after which one that unpacks to more is refused; None: 2**40
+    Parameters
+    ----------
+    path
+        The file.
+    deep
+        Decode every value too; what is wrong with the data is in the result, not raised.
+    threads
+        None: the CPUs that this process may use.
+    key
+        Of an encrypted file: 32 bytes.
+    passphrase
+        Of an encrypted file.
+    max_decoded_bytes
+        As for :func:`mldf.open`; a value beyond it is a problem of status "limit".
+    max_unpacked
+        Of a compressed tar, the bytes after which one that unpacks to more is refused; None: 2**40.
+    progress
+        True: a bar on stderr; or a function that is called (:class:`mldf.Progress`).
     """
     options = {
         "deep": flag("deep", deep),
@@ -280,8 +314,18 @@ def diff(
 ) -> DiffResult:
     """Compares two files by content, whatever their layout or format.
 
-    a, b   paths, or datasets of one whole file
-    limit  stop after so many differences
+    Parameters
+    ----------
+    a, b
+        Paths, or datasets of one whole file.
+    limit
+        Stop after so many differences.
+    key
+        Of an encrypted file: 32 bytes.
+    passphrase
+        Of an encrypted file.
+    progress
+        True: a bar on stderr; or a function that is called (:class:`mldf.Progress`).
     """
     with opened(a, key, passphrase) as left, opened(b, key, passphrase) as right, Reporting("diff", progress) as hook:
         found = _mldf.diff(left, right, whole("limit", limit, 1, 2**63 - 1), hook)
@@ -293,6 +337,17 @@ def stats(
 ) -> Stats:
     """How the values of each field are distributed: a dict for each field, with the keys of ``mldf stats --json``. The
     members of a struct that are numbers follow it as "pose.x".
+
+    Parameters
+    ----------
+    source
+        A path, or a dataset of one whole file.
+    key
+        Of an encrypted file: 32 bytes.
+    passphrase
+        Of an encrypted file.
+    progress
+        True: a bar on stderr; or a function that is called (:class:`mldf.Progress`).
     """
     with opened(source, key, passphrase) as reader, Reporting("stats", progress) as hook:
         found = _mldf.stats(reader, hook)
@@ -330,12 +385,19 @@ def plan(
 ) -> list[dict[str, Any]]:
     """The byte ranges that a file will have, before anything is written.
 
-    fields         as for :class:`mldf.Writer`
-    samples        how many there will be
-    payload_bytes  the size of one sample's payload, by field, where it is not fixed
-    page_size      as for the Writer
-    checksums      as for the Writer
+    Parameters
+    ----------
+    fields
+        As for :class:`mldf.Writer`.
+    samples
+        How many there will be.
+    payload_bytes
+        The size of one sample's payload, by field, where it is not fixed.
+    page_size, checksums
+        As for the Writer.
 
+    Examples
+    --------
     >>> plan({"label": "int"}, 1000)[0]
     {'name': 'magic', 'begin': 0, 'end': 9}
     """

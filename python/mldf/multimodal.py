@@ -8,9 +8,6 @@
 >>> doc = mldf.open(path)[0].doc
 >>> [part.role for part in doc], doc[0].value, doc[1].value.shape
 (['text', 'image', 'text'], 'a cat:', (8, 6, 3))
-
-nullable  a sample may lack the whole list
-compress  without effect: parts stay as they are, so that each can be read alone
 """
 
 from __future__ import annotations
@@ -42,14 +39,23 @@ COLUMNS = ("kinds", "groups", "begins", "lengths", "heights", "widths")
 class Multimodal(Field):
     """Parts of several kinds, any number of each, in document order.
 
-    parts  role → field: the kinds that parts may be of. 1 to 32; numbers, bytes, arrays, JSON, images, audio, video,
-           text and tokens
-
     A Writer takes a list of :class:`SamplePart`, of tuples (role, value) or (role, value, group, begin), or of dicts
     with one role; a value is what a field of that kind takes, and None is a part that is missing. Reading gives a list
     of SamplePart. A loader's pipelines name parts: ``doc.image`` is all images of all samples one after the other, with
     ``doc.image_offset``; ``doc.image[0]`` the first of each sample. docs/guides/multimodal.md has more.
 
+    Parameters
+    ----------
+    parts
+        Role → field: the kinds that parts may be of. 1 to 32; numbers, bytes, arrays, JSON, images, audio, video, text
+        and tokens. A video is a part as frames (VideoFrames); one that is packed (CompressedVideo) cannot be.
+    nullable
+        A sample may lack the whole list.
+    compress
+        Without effect: parts stay as they are, so that each can be read alone.
+
+    Examples
+    --------
     >>> from mldf import Image, Text
     >>> Multimodal({"text": Text(), "image": Image(encode="jpeg")}).arguments()["parts"][1]
     {'role': 'image', 'type': 'image', 'arguments': {'encode': 'jpeg'}}

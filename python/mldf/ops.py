@@ -1,7 +1,7 @@
 """Every operation of the library as a class. Written by tools/make_operations.py from what the library says of itself.
 
-Each is also a name of :mod:`mldf` itself: ``mldf.RandomResizedCrop(224)``. Mistakes in the parameters are reported when
-the object is made; whether the operation fits the field, when the loader is.
+The well-known ones are also names of :mod:`mldf` itself: ``mldf.RandomResizedCrop(224)``. Mistakes in the parameters
+are reported when the object is made; whether the operation fits the field, when the loader is.
 """
 
 from __future__ import annotations
@@ -112,8 +112,12 @@ __all__ = [
 class AddNoise(Operation):
     """[recording, noise]: the noise under the recording at a signal-to-noise ratio, as torchaudio's add_noise.
 
-    snr  decibels of the recording over the noise; [least, most]: drawn between them
-    p    the chance that noise is added
+    Parameters
+    ----------
+    snr
+        Decibels of the recording over the noise; [least, most]: drawn between them.
+    p
+        The chance that noise is added.
     """
 
     name: ClassVar[str] = "add_noise"
@@ -126,14 +130,24 @@ class AddNoise(Operation):
 class Affine(Operation):
     """Turns, moves, scales and shears the image at random.
 
-    degrees    with the clock: x: from -x to x; [a, b]: from a to b
-    translate  greatest shift, as a share of [width, height]; whole pixels
-    scale      how many times larger things become, between these
-    shear      degrees: x: along x from -x to x; [a, b]: along x from a to b; [a, b, c, d]: and along y from c to d
-    filter     between pixels; masks always take the nearest (nearest, bilinear)
-    center     what stays in its place: [x, y] in pixels, or (middle)
-    fill       what lies outside the image: a number, or one for each channel
-    mask_fill  the same for masks: their class of what was not there
+    Parameters
+    ----------
+    degrees
+        With the clock: x: from -x to x; [a, b]: from a to b.
+    translate
+        Greatest shift, as a share of [width, height]; whole pixels.
+    scale
+        How many times larger things become, between these.
+    shear
+        Degrees: x: along x from -x to x; [a, b]: along x from a to b; [a, b, c, d]: and along y from c to d.
+    filter
+        Between pixels; masks always take the nearest (nearest, bilinear).
+    center
+        What stays in its place: [x, y] in pixels, or (middle).
+    fill
+        What lies outside the image: a number, or one for each channel.
+    mask_fill
+        The same for masks: their class of what was not there.
     """
 
     name: ClassVar[str] = "affine"
@@ -165,9 +179,14 @@ class Affine(Operation):
 class AutoAugment(Operation):
     """AutoAugment: one of 25 pairs of changes of colour and place, as found for ImageNet, CIFAR-10 or SVHN.
 
-    policy         the dataset that it was found for: imagenet, cifar10 or svhn (imagenet, cifar10, svhn)
-    interpolation  for the moves: nearest or bilinear (nearest, bilinear)
-    fill           what lies outside the image: a number, or one for each channel
+    Parameters
+    ----------
+    policy
+        The dataset that it was found for: imagenet, cifar10 or svhn (imagenet, cifar10, svhn).
+    interpolation
+        For the moves: nearest or bilinear (nearest, bilinear).
+    fill
+        What lies outside the image: a number, or one for each channel.
     """
 
     name: ClassVar[str] = "autoaugment"
@@ -184,7 +203,10 @@ class AutoAugment(Operation):
 class AutoContrast(Operation):
     """Stretches each colour to the whole range, with a probability.
 
-    p  probability
+    Parameters
+    ----------
+    p
+        Probability.
     """
 
     name: ClassVar[str] = "autocontrast"
@@ -197,11 +219,17 @@ class AutoContrast(Operation):
 class Border(Operation):
     """Adds pixels at the sides: one colour, the outermost pixels, or the image mirrored.
 
-    padding    pixels on all sides, [x, y], or [left, top, right, bottom]
-    mode       constant: `fill`; edge: the outermost pixels; reflect, symmetric: mirrored without and with the
-               outermost pixels (constant, edge, reflect, symmetric)
-    fill       of mode constant: a number, or one for each channel
-    mask_fill  the same for masks: their class of what was not there
+    Parameters
+    ----------
+    padding
+        Pixels on all sides, [x, y], or [left, top, right, bottom].
+    mode
+        Constant: `fill`; edge: the outermost pixels; reflect, symmetric: mirrored without and with the outermost
+        pixels (constant, edge, reflect, symmetric).
+    fill
+        Of mode constant: a number, or one for each channel.
+    mask_fill
+        The same for masks: their class of what was not there.
     """
 
     name: ClassVar[str] = "border"
@@ -219,7 +247,10 @@ class Border(Operation):
 class Brightness(Operation):
     """Every colour times a factor.
 
-    factor  0 is black, 1 the image itself, 2 twice as bright
+    Parameters
+    ----------
+    factor
+        0 is black, 1 the image itself, 2 twice as bright.
     """
 
     name: ClassVar[str] = "brightness"
@@ -232,7 +263,10 @@ class Brightness(Operation):
 class CHW(Operation):
     """An image as channels x height x width.
 
-    dtype  also cast to this type; same: keep it
+    Parameters
+    ----------
+    dtype
+        Also cast to this type; same: keep it.
     """
 
     name: ClassVar[str] = "chw"
@@ -245,8 +279,11 @@ class CHW(Operation):
 class Cast(Operation):
     """The same values in another element type.
 
-    dtype  the new type: bool, u8, i64, f16, bf16, f32 ...; float to integer rounds to the nearest even and stops at
-           the type's ends, integer to integer wraps
+    Parameters
+    ----------
+    dtype
+        The new type: bool, u8, i64, f16, bf16, f32 ...; float to integer rounds to the nearest even and stops at
+        the type's ends, integer to integer wraps.
     """
 
     name: ClassVar[str] = "cast"
@@ -259,9 +296,14 @@ class Cast(Operation):
 class CenterCrop(Operation):
     """The middle of the image.
 
-    size       n x n, or [h, w]; a smaller image is padded with `fill`
-    fill       of the padding: a number, or one for each channel
-    mask_fill  the same for masks: their class of what was not there
+    Parameters
+    ----------
+    size
+        N x n, or [h, w]; a smaller image is padded with `fill`.
+    fill
+        Of the padding: a number, or one for each channel.
+    mask_fill
+        The same for masks: their class of what was not there.
     """
 
     name: ClassVar[str] = "center_crop"
@@ -278,11 +320,16 @@ class CenterCrop(Operation):
 class CenterResizedCrop(Operation):
     """A square of `ratio` times the shorter side from the middle, resized.
 
-    size       the result: n x n, or [h, w]
-    ratio      side of the central square crop, as a share of the shorter side
-    filter     how pixels are weighed; masks always take the nearest (nearest, bilinear, bicubic, area, box,
-               lanczos)
-    antialias  widen the filter when shrinking, as Pillow does
+    Parameters
+    ----------
+    size
+        The result: n x n, or [h, w].
+    ratio
+        Side of the central square crop, as a share of the shorter side.
+    filter
+        How pixels are weighed; masks always take the nearest (nearest, bilinear, bicubic, area, box, lanczos).
+    antialias
+        Widen the filter when shrinking, as Pillow does.
     """
 
     name: ClassVar[str] = "center_resized_crop"
@@ -300,7 +347,10 @@ class CenterResizedCrop(Operation):
 class Channels(Operation):
     """Some of a recording's channels: (t) where it is one.
 
-    which  numbers of channels, from 0, in this order
+    Parameters
+    ----------
+    which
+        Numbers of channels, from 0, in this order.
     """
 
     name: ClassVar[str] = "channels"
@@ -314,17 +364,27 @@ class Clip(Operation):
     """Frames of a video, by number or by time: random, in the middle, spread evenly or fixed; with the sound of that
     time. Also of a recording by itself, and of an array's first dimension.
 
-    frames   frames of a clip
-    stride   every so many frames of the video
-    fps      frames a second of the clip, by the times of the video's frames; instead of stride. 0: by stride
-    start    where a clip begins: anywhere with equal chance, in the middle, the clips of `count` spread evenly from
-             the first to the last possible frame, or at `first` (random, center, uniform, fixed, centre)
-    count    clips of one video; more than one add an axis in front: (count, frames, ...)
-    short    a video without enough frames: its last one again, from its first one on, zeros, fewer frames, or
-             error. NAME_valid says which frames there are (repeat_last, wrap, zero, drop, error)
-    first    where a fixed clip begins: number of the frame or sample, or seconds if fps is given
-    samples  sound: exactly so many samples from the clip's beginning on, zeros where there are none. 0: what is
-             heard while the clip's frames are shown
+    Parameters
+    ----------
+    frames
+        Frames of a clip.
+    stride
+        Every so many frames of the video.
+    fps
+        Frames a second of the clip, by the times of the video's frames; instead of stride. 0: by stride.
+    start
+        Where a clip begins: anywhere with equal chance, in the middle, the clips of `count` spread evenly from the
+        first to the last possible frame, or at `first` (random, center, uniform, fixed, centre).
+    count
+        Clips of one video; more than one add an axis in front: (count, frames, ...).
+    short
+        A video without enough frames: its last one again, from its first one on, zeros, fewer frames, or error.
+        NAME_valid says which frames there are (repeat_last, wrap, zero, drop, error).
+    first
+        Where a fixed clip begins: number of the frame or sample, or seconds if fps is given.
+    samples
+        Sound: exactly so many samples from the clip's beginning on, zeros where there are none. 0: what is heard
+        while the clip's frames are shown.
     """
 
     name: ClassVar[str] = "clip"
@@ -356,7 +416,10 @@ class Clip(Operation):
 class Cmvn(Operation):
     """Each band of a spectrogram with mean 0 and variance 1 over the value's frames.
 
-    variance  also divides by the standard deviation (of the frames, not n - 1)
+    Parameters
+    ----------
+    variance
+        Also divides by the standard deviation (of the frames, not n - 1).
     """
 
     name: ClassVar[str] = "cmvn"
@@ -369,11 +432,18 @@ class Cmvn(Operation):
 class ColorJitter(Operation):
     """Random brightness, contrast, saturation and hue, in random order.
 
-    brightness  x: a factor from max(0, 1 - x) to 1 + x; or [from, to]
-    contrast    as brightness
-    saturation  as brightness
-    hue         x: a turn from -x to x of the circle; or [from, to]
-    p           probability
+    Parameters
+    ----------
+    brightness
+        X: a factor from max(0, 1 - x) to 1 + x; or [from, to].
+    contrast
+        As brightness.
+    saturation
+        As brightness.
+    hue
+        X: a turn from -x to x of the circle; or [from, to].
+    p
+        Probability.
     """
 
     name: ClassVar[str] = "color_jitter"
@@ -394,7 +464,10 @@ class ColorJitter(Operation):
 class Concat(Operation):
     """Several inputs one after the other along a dimension; numbers make a list.
 
-    axis  which dimension; -1 is the last
+    Parameters
+    ----------
+    axis
+        Which dimension; -1 is the last.
     """
 
     name: ClassVar[str] = "concat"
@@ -407,7 +480,10 @@ class Concat(Operation):
 class Contrast(Operation):
     """Blends with the image's mean gray.
 
-    factor  0 is the image's mean gray, 1 the image itself
+    Parameters
+    ----------
+    factor
+        0 is the image's mean gray, 1 the image itself.
     """
 
     name: ClassVar[str] = "contrast"
@@ -420,10 +496,15 @@ class Contrast(Operation):
 class CutMix(Operation):
     """A box of the partner's image (and mask) in the sample's; labels are mixed by what the box leaves.
 
-    alpha   lambda is drawn from Beta(alpha, alpha); above 0
-    labels  vector: labels are vectors of floats and are mixed; triple: a whole number becomes f32 [label, partner's
-            label, lambda] (vector, triple)
-    shared  one draw for a sample and its partner: that of the even position of the epoch
+    Parameters
+    ----------
+    alpha
+        Lambda is drawn from Beta(alpha, alpha); above 0.
+    labels
+        Vector: labels are vectors of floats and are mixed; triple: a whole number becomes f32 [label, partner's
+        label, lambda] (vector, triple).
+    shared
+        One draw for a sample and its partner: that of the even position of the epoch.
     """
 
     name: ClassVar[str] = "cutmix"
@@ -440,8 +521,12 @@ class CutMix(Operation):
 class Cutout(Operation):
     """Paints a square at a random place.
 
-    size  side of the square, pixels; at most the image's
-    fill  its colour: a number, or one for each channel
+    Parameters
+    ----------
+    size
+        Side of the square, pixels; at most the image's.
+    fill
+        Its colour: a number, or one for each channel.
     """
 
     name: ClassVar[str] = "cutout"
@@ -454,10 +539,16 @@ class Cutout(Operation):
 class Db(Operation):
     """Decibels, as torchaudio's AmplitudeToDB and librosa's power_to_db; the greatest is that of the whole value.
 
-    top    nothing is more than so many decibels below the value's greatest; 0: no limit
-    of     10 log10 x of powers, 20 log10 x of magnitudes (power, magnitude)
-    ref    what is 0 dB: one, or the value's greatest (one, max)
-    floor  what is less is taken as this
+    Parameters
+    ----------
+    top
+        Nothing is more than so many decibels below the value's greatest; 0: no limit.
+    of
+        10 log10 x of powers, 20 log10 x of magnitudes (power, magnitude).
+    ref
+        What is 0 dB: one, or the value's greatest (one, max).
+    floor
+        What is less is taken as this.
     """
 
     name: ClassVar[str] = "db"
@@ -475,12 +566,19 @@ class Db(Operation):
 class Decode(Operation):
     """A stored image becomes pixels.
 
-    exact     never decode a JPEG at 1/2, 1/4 or 1/8 of its size before a resize
-    channels  1 gray, 3 RGB, 4 RGB + alpha; 0: as stored when all are alike, else 3; None: as the dataset was opened
-    orient    turn and mirror as the EXIF orientation says; None: as the dataset was opened
-    bits      8 or 16; 0: as stored when all are alike, else 8
-    chroma    fused: resize the planes of a JPEG or YUV image and make colours of the result; faster, and not the
-              same to the last bit (exact, fused)
+    Parameters
+    ----------
+    exact
+        Never decode a JPEG at 1/2, 1/4 or 1/8 of its size before a resize.
+    channels
+        1 gray, 3 RGB, 4 RGB + alpha; 0: as stored when all are alike, else 3; None: as the dataset was opened.
+    orient
+        Turn and mirror as the EXIF orientation says; None: as the dataset was opened.
+    bits
+        8 or 16; 0: as stored when all are alike, else 8.
+    chroma
+        Fused: resize the planes of a JPEG or YUV image and make colours of the result; faster, and not the same to
+        the last bit (exact, fused).
     """
 
     name: ClassVar[str] = "decode"
@@ -506,11 +604,17 @@ class Decode(Operation):
 class DecodeAudio(Operation):
     """A stored recording becomes float: (t), or (channels, t).
 
-    mono      one channel: the mean of all
-    rate      samples a second: all recordings are resampled to this rate, as `resample` does it; 0: they keep
-              theirs, which must be one
-    portable  lossy codecs: the same bits on every CPU of an architecture, by the libraries' generic code; slower
-    opus      who decodes Opus: libopus, or FFmpeg, which is faster and gives other last bits (libopus, ffmpeg)
+    Parameters
+    ----------
+    mono
+        One channel: the mean of all.
+    rate
+        Samples a second: all recordings are resampled to this rate, as `resample` does it; 0: they keep theirs,
+        which must be one.
+    portable
+        Lossy codecs: the same bits on every CPU of an architecture, by the libraries' generic code; slower.
+    opus
+        Who decodes Opus: libopus, or FFmpeg, which is faster and gives other last bits (libopus, ffmpeg).
     """
 
     name: ClassVar[str] = "decode_audio"
@@ -528,11 +632,17 @@ class DecodeAudio(Operation):
 class DecodeVideo(Operation):
     """A stored video becomes frames: (t, h, w, c).
 
-    exact     never decode JPEG frames at 1/2, 1/4 or 1/8 of their size before a resize
-    channels  1 gray, 3 RGB, 4 RGB + alpha; 0: as stored
-    bits      8 or 16; 0: as stored
-    matrix    the colours of a compressed video that does not say which: BT.601, BT.709, or auto, which is BT.709
-              from 720 lines on (bt601, auto, bt709)
+    Parameters
+    ----------
+    exact
+        Never decode JPEG frames at 1/2, 1/4 or 1/8 of their size before a resize.
+    channels
+        1 gray, 3 RGB, 4 RGB + alpha; 0: as stored.
+    bits
+        8 or 16; 0: as stored.
+    matrix
+        The colours of a compressed video that does not say which: BT.601, BT.709, or auto, which is BT.709 from 720
+        lines on (bt601, auto, bt709).
     """
 
     name: ClassVar[str] = "decode_video"
@@ -550,9 +660,13 @@ class DecodeVideo(Operation):
 class Delta(Operation):
     """How a spectrogram changes: the slope of each band over neighbouring frames.
 
-    width  frames of the regression, odd (librosa's default is 9)
-    edges  replicate: the end frames go on, as in torchaudio; interp: the slope of the first and last `width`
-           frames, as in librosa (replicate, interp)
+    Parameters
+    ----------
+    width
+        Frames of the regression, odd (librosa's default is 9).
+    edges
+        Replicate: the end frames go on, as in torchaudio; interp: the slope of the first and last `width` frames,
+        as in librosa (replicate, interp).
     """
 
     name: ClassVar[str] = "delta"
@@ -565,7 +679,10 @@ class Delta(Operation):
 class Dither(Operation):
     """Adds white noise of a fixed strength, as Kaldi's dither.
 
-    amount  standard deviation, in steps of 16 bits (1 / 32768)
+    Parameters
+    ----------
+    amount
+        Standard deviation, in steps of 16 bits (1 / 32768).
     """
 
     name: ClassVar[str] = "dither"
@@ -587,7 +704,10 @@ class Drop(Operation):
 class Equalize(Operation):
     """Spreads each colour's histogram evenly, with a probability.
 
-    p  probability
+    Parameters
+    ----------
+    p
+        Probability.
     """
 
     name: ClassVar[str] = "equalize"
@@ -600,10 +720,16 @@ class Equalize(Operation):
 class Erasing(Operation):
     """Paints a rectangle of random size at a random place, with a probability.
 
-    p      probability
-    scale  share of the image's area, between these
-    ratio  height / width, between these
-    value  a number, or one for each channel; random: noise, normal for f32, all values alike for integers (random)
+    Parameters
+    ----------
+    p
+        Probability.
+    scale
+        Share of the image's area, between these.
+    ratio
+        Height / width, between these.
+    value
+        A number, or one for each channel; random: noise, normal for f32, all values alike for integers (random).
     """
 
     name: ClassVar[str] = "erasing"
@@ -623,9 +749,13 @@ class Erasing(Operation):
 class Expr(Operation):
     """An arithmetic expression over each element, in f32: expr("clamp(x * 2 - 1, 0, 1)").
 
-    text  over x, the element, and c, an image's channel: + - * / < <= == && || ! ?: if min max clamp abs sqrt floor
-          ceil round exp log log2 log10 sin cos tan tanh pow atan2 pi
-    p     numbers that the text calls p0, p1 ...
+    Parameters
+    ----------
+    text
+        Over x, the element, and c, an image's channel: + - * / < <= == && || ! ?: if min max clamp abs sqrt floor
+        ceil round exp log log2 log10 sin cos tan tanh pow atan2 pi.
+    p
+        Numbers that the text calls p0, p1 ...
     """
 
     name: ClassVar[str] = "expr"
@@ -638,17 +768,27 @@ class Expr(Operation):
 class Fbank(Operation):
     """Kaldi's log mel features of a recording: (frames, bands).
 
-    preset       kaldi: numbers as 16-bit integers (x 32768), only frames inside the recording, bands up to half the
-                 rate; lhotse: numbers as they are, n / shift frames, bands up to half the rate - 400 Hz (kaldi,
-                 lhotse)
-    bins         mel bands (Kaldi's own default is 23)
-    low          Hz: the lower end of the lowest band
-    high         Hz: the upper end of the highest band; negative: below half the rate; 0: the preset's
-    frame        milliseconds of a frame
-    shift        milliseconds from one frame to the next
-    preemphasis  x[i] - preemphasis * x[i - 1]
-    snip         yes: only frames inside the recording; no: one for every shift, the ends mirrored (preset, yes, no)
-    rate         samples a second of a value that has no rate; does not resample
+    Parameters
+    ----------
+    preset
+        Kaldi: numbers as 16-bit integers (x 32768), only frames inside the recording, bands up to half the rate;
+        lhotse: numbers as they are, n / shift frames, bands up to half the rate - 400 Hz (kaldi, lhotse).
+    bins
+        Mel bands (Kaldi's own default is 23).
+    low
+        Hz: the lower end of the lowest band.
+    high
+        Hz: the upper end of the highest band; negative: below half the rate; 0: the preset's.
+    frame
+        Milliseconds of a frame.
+    shift
+        Milliseconds from one frame to the next.
+    preemphasis
+        X[i] - preemphasis * x[i - 1].
+    snip
+        Yes: only frames inside the recording; no: one for every shift, the ends mirrored (preset, yes, no).
+    rate
+        Samples a second of a value that has no rate; does not resample.
     """
 
     name: ClassVar[str] = "fbank"
@@ -682,9 +822,13 @@ class Fbank(Operation):
 class Fill(Operation):
     """A constant for nulls; steps before it are left out for them, those after it see the constant.
 
-    value  every element of what a null becomes (where lengths vary, an empty value): a number, one for each channel
-           of an image, or a word (nan)
-    valid  one more output NAME_valid: false where the value was null
+    Parameters
+    ----------
+    value
+        Every element of what a null becomes (where lengths vary, an empty value): a number, one for each channel of
+        an image, or a word (nan).
+    valid
+        One more output NAME_valid: false where the value was null.
     """
 
     name: ClassVar[str] = "fill"
@@ -706,7 +850,10 @@ class Flatten(Operation):
 class Gain(Operation):
     """A recording louder or softer.
 
-    db  decibels; [least, most]: drawn between them for each sample
+    Parameters
+    ----------
+    db
+        Decibels; [least, most]: drawn between them for each sample.
     """
 
     name: ClassVar[str] = "gain"
@@ -719,7 +866,10 @@ class Gain(Operation):
 class Gamma(Operation):
     """Every colour, of 0..1, to a power.
 
-    gamma  the exponent: above 1 darker, below 1 lighter
+    Parameters
+    ----------
+    gamma
+        The exponent: above 1 darker, below 1 lighter.
     """
 
     name: ClassVar[str] = "gamma"
@@ -732,7 +882,10 @@ class Gamma(Operation):
 class Gather(Operation):
     """Some places of an array's first dimension.
 
-    indices  which places of the first dimension, in this order
+    Parameters
+    ----------
+    indices
+        Which places of the first dimension, in this order.
     """
 
     name: ClassVar[str] = "gather"
@@ -745,9 +898,14 @@ class Gather(Operation):
 class GaussianBlur(Operation):
     """Gaussian blur of random strength.
 
-    kernel_size  taps, odd: n both ways, or [across, down]
-    sigma        standard deviation in pixels, or between [from, to]
-    p            probability
+    Parameters
+    ----------
+    kernel_size
+        Taps, odd: n both ways, or [across, down].
+    sigma
+        Standard deviation in pixels, or between [from, to].
+    p
+        Probability.
     """
 
     name: ClassVar[str] = "gaussian_blur"
@@ -764,7 +922,10 @@ class GaussianBlur(Operation):
 class Grayscale(Operation):
     """0.2989 r + 0.587 g + 0.114 b; always (random_grayscale: sometimes).
 
-    channels  colours of the output, 1 or 3; alpha comes on top when the input has it
+    Parameters
+    ----------
+    channels
+        Colours of the output, 1 or 3; alpha comes on top when the input has it.
     """
 
     name: ClassVar[str] = "grayscale"
@@ -777,10 +938,16 @@ class Grayscale(Operation):
 class GridMask(Operation):
     """Paints squares on a grid that begins at a random place, with a probability.
 
-    step   of the grid, as a share of the shorter side; [a, b]: drawn between these
-    ratio  side of a square, as a share of the step
-    p      probability
-    fill   the squares' colour: a number, or one for each channel
+    Parameters
+    ----------
+    step
+        Of the grid, as a share of the shorter side; [a, b]: drawn between these.
+    ratio
+        Side of a square, as a share of the step.
+    p
+        Probability.
+    fill
+        The squares' colour: a number, or one for each channel.
     """
 
     name: ClassVar[str] = "grid_mask"
@@ -798,7 +965,10 @@ class GridMask(Operation):
 class HWC(Operation):
     """An image as height x width x channels, which it is unless chw comes before.
 
-    dtype  also cast to this type; same: keep it
+    Parameters
+    ----------
+    dtype
+        Also cast to this type; same: keep it.
     """
 
     name: ClassVar[str] = "hwc"
@@ -811,7 +981,10 @@ class HWC(Operation):
 class HorizontalFlip(Operation):
     """Mirrors left and right with probability p.
 
-    p  probability
+    Parameters
+    ----------
+    p
+        Probability.
     """
 
     name: ClassVar[str] = "hflip"
@@ -824,7 +997,10 @@ class HorizontalFlip(Operation):
 class Hue(Operation):
     """Turns all hues by the same angle.
 
-    factor  part of the circle of hues; 0.5 gives the opposite hues
+    Parameters
+    ----------
+    factor
+        Part of the circle of hues; 0.5 gives the opposite hues.
     """
 
     name: ClassVar[str] = "hue"
@@ -846,8 +1022,12 @@ class Invert(Operation):
 class LabelMixUp(Operation):
     """Mixup for labels that are whole numbers: they become f32 [label, partner's label, lambda].
 
-    alpha   lambda is drawn from Beta(alpha, alpha); above 0
-    shared  one draw for a sample and its partner: that of the even position of the epoch
+    Parameters
+    ----------
+    alpha
+        Lambda is drawn from Beta(alpha, alpha); above 0.
+    shared
+        One draw for a sample and its partner: that of the even position of the epoch.
     """
 
     name: ClassVar[str] = "label_mixup"
@@ -860,8 +1040,12 @@ class LabelMixUp(Operation):
 class LabelSmoothing(Operation):
     """Y * (1 - eps) + eps / classes, of a label or of a vector such as one_hot and mixup give; f32.
 
-    eps      the part that all classes share
-    classes  for labels that are whole numbers: how many classes there are; a vector knows
+    Parameters
+    ----------
+    eps
+        The part that all classes share.
+    classes
+        For labels that are whole numbers: how many classes there are; a vector knows.
     """
 
     name: ClassVar[str] = "label_smoothing"
@@ -874,8 +1058,12 @@ class LabelSmoothing(Operation):
 class Log(Operation):
     """The logarithm of every element.
 
-    floor  what is less is taken as this
-    base   of the logarithm: e, two or ten (e, two, ten)
+    Parameters
+    ----------
+    floor
+        What is less is taken as this.
+    base
+        Of the logarithm: e, two or ten (e, two, ten).
     """
 
     name: ClassVar[str] = "log"
@@ -888,8 +1076,12 @@ class Log(Operation):
 class MFCC(Operation):
     """Cepstral coefficients: the orthonormal DCT-II over the bands of a log or dB spectrogram.
 
-    count   coefficients, from the 0th
-    lifter  coefficient i times 1 + lifter / 2 sin(pi i / lifter), as Kaldi (22) has it; 0: none
+    Parameters
+    ----------
+    count
+        Coefficients, from the 0th.
+    lifter
+        Coefficient i times 1 + lifter / 2 sin(pi i / lifter), as Kaldi (22) has it; 0: none.
     """
 
     name: ClassVar[str] = "mfcc"
@@ -902,17 +1094,29 @@ class MFCC(Operation):
 class Mel(Operation):
     """A recording's spectrum in mel bands: (bands, frames), as torchaudio, librosa or Whisper has it.
 
-    preset  whose definition: torchaudio's MelSpectrogram (n_fft 400, hop 200, HTK), librosa's melspectrogram (2048,
-            512, Slaney), or Whisper's log-mel input (torchaudio, librosa, whisper, whisper_large_v3)
-    bins    mel bands; 0: the preset's (128; whisper 80)
-    n_fft   points of the transform; 0: the preset's
-    win     samples of the Hann window; 0: n_fft
-    hop     samples from one frame to the next; 0: the preset's (torchaudio: half the window)
-    low     Hz: the lower end of the lowest band
-    high    Hz: the upper end of the highest band; 0: half the rate
-    power   1: bands of magnitudes; 2: of their squares
-    pad     the ends of the recording, as in spectrogram (preset, reflect, zero, none)
-    rate    samples a second of a value that has no rate; does not resample
+    Parameters
+    ----------
+    preset
+        Whose definition: torchaudio's MelSpectrogram (n_fft 400, hop 200, HTK), librosa's melspectrogram (2048,
+        512, Slaney), or Whisper's log-mel input (torchaudio, librosa, whisper, whisper_large_v3).
+    bins
+        Mel bands; 0: the preset's (128; whisper 80).
+    n_fft
+        Points of the transform; 0: the preset's.
+    win
+        Samples of the Hann window; 0: n_fft.
+    hop
+        Samples from one frame to the next; 0: the preset's (torchaudio: half the window).
+    low
+        Hz: the lower end of the lowest band.
+    high
+        Hz: the upper end of the highest band; 0: half the rate.
+    power
+        1: bands of magnitudes; 2: of their squares.
+    pad
+        The ends of the recording, as in spectrogram (preset, reflect, zero, none).
+    rate
+        Samples a second of a value that has no rate; does not resample.
     """
 
     name: ClassVar[str] = "mel"
@@ -948,8 +1152,12 @@ class Mel(Operation):
 class MixSample(Operation):
     """Another sample's recording under this one at a signal-to-noise ratio: its partner's, as in mixup.
 
-    snr  decibels of the recording over the noise; [least, most]: drawn between them
-    p    the chance that noise is added
+    Parameters
+    ----------
+    snr
+        Decibels of the recording over the noise; [least, most]: drawn between them.
+    p
+        The chance that noise is added.
     """
 
     name: ClassVar[str] = "mix_sample"
@@ -962,10 +1170,15 @@ class MixSample(Operation):
 class MixUp(Operation):
     """Lambda of a sample and 1 - lambda of its partner, images and labels alike.
 
-    alpha   lambda is drawn from Beta(alpha, alpha); above 0
-    labels  vector: labels are vectors of floats and are mixed; triple: a whole number becomes f32 [label, partner's
-            label, lambda] (vector, triple)
-    shared  one draw for a sample and its partner: that of the even position of the epoch
+    Parameters
+    ----------
+    alpha
+        Lambda is drawn from Beta(alpha, alpha); above 0.
+    labels
+        Vector: labels are vectors of floats and are mixed; triple: a whole number becomes f32 [label, partner's
+        label, lambda] (vector, triple).
+    shared
+        One draw for a sample and its partner: that of the even position of the epoch.
     """
 
     name: ClassVar[str] = "mixup"
@@ -991,8 +1204,12 @@ class Mono(Operation):
 class Noise(Operation):
     """Adds white noise at a signal-to-noise ratio.
 
-    snr  decibels of the recording over the noise; [least, most]: drawn between them
-    p    the chance that noise is added
+    Parameters
+    ----------
+    snr
+        Decibels of the recording over the noise; [least, most]: drawn between them.
+    p
+        The chance that noise is added.
     """
 
     name: ClassVar[str] = "noise"
@@ -1005,11 +1222,16 @@ class Noise(Operation):
 class Normalize(Operation):
     """(x - mean) / std for each channel, u8 and u16 scaled to 0..1 first; gives f32.
 
-    mean  mean of each channel, or one for all; the words mean the mean and std of that data set (half: 0.5 and
-          0.5) (imagenet, cifar10, half)
-    std   standard deviation of each channel, or one for all; preset: the one that belongs to mean's word (preset)
-    unit  what mean and std are given in: 1 when white is 1.0, 255 when white is 255; f32 values are taken as they
-          are
+    Parameters
+    ----------
+    mean
+        Mean of each channel, or one for all; the words mean the mean and std of that data set (half: 0.5 and 0.5)
+        (imagenet, cifar10, half).
+    std
+        Standard deviation of each channel, or one for all; preset: the one that belongs to mean's word (preset).
+    unit
+        What mean and std are given in: 1 when white is 1.0, 255 when white is 255; f32 values are taken as they
+        are.
     """
 
     name: ClassVar[str] = "normalize"
@@ -1026,9 +1248,13 @@ class Normalize(Operation):
 class NormalizeWave(Operation):
     """A recording at a given level: by its peak, its root mean square, or its mean and variance.
 
-    by  the greatest magnitude, or the root mean square, becomes `db`; standard: mean 0 and variance 1 ((x - mean) /
-        sqrt(variance + 1e-7), as wav2vec 2.0) (peak, rms, standard)
-    db  decibels of full scale, for peak and rms
+    Parameters
+    ----------
+    by
+        The greatest magnitude, or the root mean square, becomes `db`; standard: mean 0 and variance 1 ((x - mean) /
+        sqrt(variance + 1e-7), as wav2vec 2.0) (peak, rms, standard).
+    db
+        Decibels of full scale, for peak and rms.
     """
 
     name: ClassVar[str] = "normalize_wave"
@@ -1041,7 +1267,10 @@ class NormalizeWave(Operation):
 class OneHot(Operation):
     """A label as an f32 vector: 1 at its place, 0 elsewhere.
 
-    classes  length of the vector; labels are 0 to classes - 1
+    Parameters
+    ----------
+    classes
+        Length of the vector; labels are 0 to classes - 1.
     """
 
     name: ClassVar[str] = "one_hot"
@@ -1055,11 +1284,17 @@ class Pad(Operation):
     """A batch of values of different lengths as one array, filled up at their ends (images of different sizes: at the
     right and below, so that boxes and points stay right); last step of an output.
 
-    length    what every sample is filled up to; a longer one is an error (truncate first); 0: the longest of the
-              batch. Images: n for both sides, or [h, w]; clips: n for the frames, or [t, h, w]
-    value     what is filled in
-    mask      one more output NAME_mask: true where there is data
-    multiple  the longest of the batch is rounded up to a multiple of this; of images, both sides
+    Parameters
+    ----------
+    length
+        What every sample is filled up to; a longer one is an error (truncate first); 0: the longest of the batch.
+        Images: n for both sides, or [h, w]; clips: n for the frames, or [t, h, w].
+    value
+        What is filled in.
+    mask
+        One more output NAME_mask: true where there is data.
+    multiple
+        The longest of the batch is rounded up to a multiple of this; of images, both sides.
     """
 
     name: ClassVar[str] = "pad"
@@ -1077,11 +1312,18 @@ class Pad(Operation):
 class Perspective(Operation):
     """Looks at the image from a random side, with a probability.
 
-    distortion_scale  how far corners move inwards, as a share of half the sides
-    p                 probability
-    filter            between pixels; masks always take the nearest (nearest, bilinear)
-    fill              what lies outside the image: a number, or one for each channel
-    mask_fill         the same for masks: their class of what was not there
+    Parameters
+    ----------
+    distortion_scale
+        How far corners move inwards, as a share of half the sides.
+    p
+        Probability.
+    filter
+        Between pixels; masks always take the nearest (nearest, bilinear).
+    fill
+        What lies outside the image: a number, or one for each channel.
+    mask_fill
+        The same for masks: their class of what was not there.
     """
 
     name: ClassVar[str] = "perspective"
@@ -1107,13 +1349,22 @@ class Perspective(Operation):
 class Poison(Operation):
     """Blends a rectangle of one colour into the images of certain samples.
 
-    indices  the samples that are marked, by their index in the dataset
-    size     of the rectangle: n x n, or [h, w]; cut at the sides
-    color    a number, or one for each channel
-    x        pixels from the left to the rectangle
-    y        pixels from the top to the rectangle
-    alpha    image * (1 - alpha) + color * alpha; integers to the nearest
-    clamp    the result is held between these two; otherwise integers in their type's range, floats not at all
+    Parameters
+    ----------
+    indices
+        The samples that are marked, by their index in the dataset.
+    size
+        Of the rectangle: n x n, or [h, w]; cut at the sides.
+    color
+        A number, or one for each channel.
+    x
+        Pixels from the left to the rectangle.
+    y
+        Pixels from the top to the rectangle.
+    alpha
+        Image * (1 - alpha) + color * alpha; integers to the nearest.
+    clamp
+        The result is held between these two; otherwise integers in their type's range, floats not at all.
     """
 
     name: ClassVar[str] = "poison"
@@ -1136,8 +1387,12 @@ class Poison(Operation):
 class Posterize(Operation):
     """Fewer levels of each colour, with a probability.
 
-    bits  how many of the highest bits remain
-    p     probability
+    Parameters
+    ----------
+    bits
+        How many of the highest bits remain.
+    p
+        Probability.
     """
 
     name: ClassVar[str] = "posterize"
@@ -1150,7 +1405,10 @@ class Posterize(Operation):
 class Preemphasis(Operation):
     """A recording with its low tones reduced, as torchaudio's preemphasis.
 
-    by  x[i] - by * x[i - 1]; the first sample stays
+    Parameters
+    ----------
+    by
+        X[i] - by * x[i - 1]; the first sample stays.
     """
 
     name: ClassVar[str] = "preemphasis"
@@ -1172,11 +1430,18 @@ class Ragged(Operation):
 class RandAugment(Operation):
     """RandAugment: num_ops of fourteen changes of colour and place, by chance, all of one magnitude.
 
-    num_ops        how many changes, one after the other
-    magnitude      how strong they are: 0 to bins - 1
-    bins           how many magnitudes there are
-    interpolation  for the moves: nearest or bilinear (nearest, bilinear)
-    fill           what lies outside the image: a number, or one for each channel
+    Parameters
+    ----------
+    num_ops
+        How many changes, one after the other.
+    magnitude
+        How strong they are: 0 to bins - 1.
+    bins
+        How many magnitudes there are.
+    interpolation
+        For the moves: nearest or bilinear (nearest, bilinear).
+    fill
+        What lies outside the image: a number, or one for each channel.
     """
 
     name: ClassVar[str] = "randaugment"
@@ -1197,11 +1462,18 @@ class RandAugment(Operation):
 class RandomCrop(Operation):
     """A window at a random place, optionally of the padded image.
 
-    size           n x n, or [h, w]
-    padding        on all sides, [x, y], or [left, top, right, bottom]
-    pad_if_needed  pad images that are smaller than the crop
-    fill           of the padding: a number, or one for each channel
-    mask_fill      the same for masks: their class of what was not there
+    Parameters
+    ----------
+    size
+        N x n, or [h, w].
+    padding
+        On all sides, [x, y], or [left, top, right, bottom].
+    pad_if_needed
+        Pad images that are smaller than the crop.
+    fill
+        Of the padding: a number, or one for each channel.
+    mask_fill
+        The same for masks: their class of what was not there.
     """
 
     name: ClassVar[str] = "random_crop"
@@ -1222,7 +1494,10 @@ class RandomCrop(Operation):
 class RandomGrayscale(Operation):
     """Gray in all three colours, with a probability.
 
-    p  probability
+    Parameters
+    ----------
+    p
+        Probability.
     """
 
     name: ClassVar[str] = "random_grayscale"
@@ -1235,7 +1510,10 @@ class RandomGrayscale(Operation):
 class RandomInvert(Operation):
     """White minus the value, with a probability.
 
-    p  probability
+    Parameters
+    ----------
+    p
+        Probability.
     """
 
     name: ClassVar[str] = "random_invert"
@@ -1248,12 +1526,18 @@ class RandomInvert(Operation):
 class RandomResizedCrop(Operation):
     """A random window of random size and ratio, resized.
 
-    size       the result: n x n, or [h, w]
-    scale      share of the image's area, between these
-    ratio      width / height of the crop, between these
-    filter     how pixels are weighed; masks always take the nearest (nearest, bilinear, bicubic, area, box,
-               lanczos)
-    antialias  widen the filter when shrinking, as Pillow does
+    Parameters
+    ----------
+    size
+        The result: n x n, or [h, w].
+    scale
+        Share of the image's area, between these.
+    ratio
+        Width / height of the crop, between these.
+    filter
+        How pixels are weighed; masks always take the nearest (nearest, bilinear, bicubic, area, box, lanczos).
+    antialias
+        Widen the filter when shrinking, as Pillow does.
     """
 
     name: ClassVar[str] = "random_resized_crop"
@@ -1279,9 +1563,14 @@ class RandomResizedCrop(Operation):
 class RandomTranslate(Operation):
     """Moves the image by up to `padding` pixels each way; its size stays.
 
-    padding    pixels: the greatest shift in each direction
-    fill       what comes in at the sides: a number, or one for each channel
-    mask_fill  the same for masks: their class of what was not there
+    Parameters
+    ----------
+    padding
+        Pixels: the greatest shift in each direction.
+    fill
+        What comes in at the sides: a number, or one for each channel.
+    mask_fill
+        The same for masks: their class of what was not there.
     """
 
     name: ClassVar[str] = "random_translate"
@@ -1298,10 +1587,16 @@ class RandomTranslate(Operation):
 class ReplaceLabel(Operation):
     """Other whole numbers for some, labels or the classes of a mask; or for all of certain samples.
 
-    from_    the label, or labels, that are replaced
-    to       what they become
-    indices  instead of from and to: the samples whose labels are all replaced, by their index in the dataset
-    label    what those become
+    Parameters
+    ----------
+    from_
+        The label, or labels, that are replaced.
+    to
+        What they become.
+    indices
+        Instead of from and to: the samples whose labels are all replaced, by their index in the dataset.
+    label
+        What those become.
     """
 
     name: ClassVar[str] = "replace_label"
@@ -1319,8 +1614,12 @@ class ReplaceLabel(Operation):
 class Resample(Operation):
     """A recording at another sampling rate: torchaudio's windowed sinc, n * rate / from samples, rounded up.
 
-    rate   samples a second that come out
-    from_  samples a second of a value that has no rate
+    Parameters
+    ----------
+    rate
+        Samples a second that come out.
+    from_
+        Samples a second of a value that has no rate.
     """
 
     name: ClassVar[str] = "resample"
@@ -1333,7 +1632,10 @@ class Resample(Operation):
 class Reshape(Operation):
     """The same elements in other dimensions.
 
-    shape  the new dimensions; one may be -1: what is left
+    Parameters
+    ----------
+    shape
+        The new dimensions; one may be -1: what is left.
     """
 
     name: ClassVar[str] = "reshape"
@@ -1346,11 +1648,16 @@ class Reshape(Operation):
 class Resize(Operation):
     """Changes the size; antialiased.
 
-    size       n: the shorter side becomes n; [h, w]: exactly that
-    filter     how pixels are weighed; masks always take the nearest (nearest, bilinear, bicubic, area, box,
-               lanczos)
-    antialias  widen the filter when shrinking, as Pillow does
-    max_size   with one n: the longer side is at most this; 0: any
+    Parameters
+    ----------
+    size
+        N: the shorter side becomes n; [h, w]: exactly that.
+    filter
+        How pixels are weighed; masks always take the nearest (nearest, bilinear, bicubic, area, box, lanczos).
+    antialias
+        Widen the filter when shrinking, as Pillow does.
+    max_size
+        With one n: the longer side is at most this; 0: any.
     """
 
     name: ClassVar[str] = "resize"
@@ -1368,9 +1675,14 @@ class Resize(Operation):
 class Reverb(Operation):
     """[recording, impulse response]: the recording as it sounds in that room, as long as before.
 
-    p          the chance that it is done
-    normalize  the impulse response divided by its root sum of squares
-    align      begin where the impulse response is loudest, so that the sound stays where it was in time
+    Parameters
+    ----------
+    p
+        The chance that it is done.
+    normalize
+        The impulse response divided by its root sum of squares.
+    align
+        Begin where the impulse response is loudest, so that the sound stays where it was in time.
     """
 
     name: ClassVar[str] = "reverb"
@@ -1387,12 +1699,20 @@ class Reverb(Operation):
 class Rotate(Operation):
     """Turns the image by a random angle.
 
-    degrees    against the clock: x: from -x to x; [a, b]: from a to b
-    filter     between pixels; masks always take the nearest (nearest, bilinear)
-    expand     the result is as large as the turned image
-    center     what stays in its place: [x, y] in pixels, or (middle)
-    fill       what lies outside the image: a number, or one for each channel
-    mask_fill  the same for masks: their class of what was not there
+    Parameters
+    ----------
+    degrees
+        Against the clock: x: from -x to x; [a, b]: from a to b.
+    filter
+        Between pixels; masks always take the nearest (nearest, bilinear).
+    expand
+        The result is as large as the turned image.
+    center
+        What stays in its place: [x, y] in pixels, or (middle).
+    fill
+        What lies outside the image: a number, or one for each channel.
+    mask_fill
+        The same for masks: their class of what was not there.
     """
 
     name: ClassVar[str] = "rotate"
@@ -1420,11 +1740,17 @@ class Rotate(Operation):
 class STFT(Operation):
     """Short-time Fourier transform of a recording: complex (bins, frames), as torch.stft has it.
 
-    n_fft  points of the transform: a product of 2, 3 and 5
-    win    samples of the Hann window; 0: n_fft
-    hop    samples from one frame to the next; 0: half the window
-    pad    the first frame is centred on the first sample, and the ends are reflected or filled with zeros; or there
-           are only frames that lie inside the recording (reflect, zero, none)
+    Parameters
+    ----------
+    n_fft
+        Points of the transform: a product of 2, 3 and 5.
+    win
+        Samples of the Hann window; 0: n_fft.
+    hop
+        Samples from one frame to the next; 0: half the window.
+    pad
+        The first frame is centred on the first sample, and the ends are reflected or filled with zeros; or there
+        are only frames that lie inside the recording (reflect, zero, none).
     """
 
     name: ClassVar[str] = "stft"
@@ -1442,7 +1768,10 @@ class STFT(Operation):
 class Saturation(Operation):
     """Blends with the gray image.
 
-    factor  0 is the gray image, 1 the image itself
+    Parameters
+    ----------
+    factor
+        0 is the gray image, 1 the image itself.
     """
 
     name: ClassVar[str] = "saturation"
@@ -1455,8 +1784,12 @@ class Saturation(Operation):
 class Scale(Operation):
     """X * factor + offset in f32, for images and any array of numbers.
 
-    factor  what each element is multiplied by
-    offset  what is added then
+    Parameters
+    ----------
+    factor
+        What each element is multiplied by.
+    offset
+        What is added then.
     """
 
     name: ClassVar[str] = "scale"
@@ -1469,8 +1802,12 @@ class Scale(Operation):
 class Sharpness(Operation):
     """Blends with the smoothed image, with a probability.
 
-    factor  0 is smooth, 1 the image itself, 2 sharper
-    p       probability
+    Parameters
+    ----------
+    factor
+        0 is smooth, 1 the image itself, 2 sharper.
+    p
+        Probability.
     """
 
     name: ClassVar[str] = "sharpness"
@@ -1483,8 +1820,12 @@ class Sharpness(Operation):
 class Solarize(Operation):
     """Inverts what is as bright as a threshold, with a probability.
 
-    threshold  values from here on are inverted; in the type's own values (u16: default 32768, f32: 0.5)
-    p          probability
+    Parameters
+    ----------
+    threshold
+        Values from here on are inverted; in the type's own values (u16: default 32768, f32: 0.5).
+    p
+        Probability.
     """
 
     name: ClassVar[str] = "solarize"
@@ -1497,12 +1838,20 @@ class Solarize(Operation):
 class SpecAugment(Operation):
     """Masks stretches of time and of frequency in a spectrogram, as torchaudio's SpecAugment.
 
-    time_masks  how many stretches of time
-    time        each has fewer frames than this
-    freq_masks  how many stretches of frequency
-    freq        each has fewer bands than this
-    p           no mask is longer than this part of the frames, or of the bands
-    value       what masks are filled with: zero, or the value's mean (zero, mean)
+    Parameters
+    ----------
+    time_masks
+        How many stretches of time.
+    time
+        Each has fewer frames than this.
+    freq_masks
+        How many stretches of frequency.
+    freq
+        Each has fewer bands than this.
+    p
+        No mask is longer than this part of the frames, or of the bands.
+    value
+        What masks are filled with: zero, or the value's mean (zero, mean).
     """
 
     name: ClassVar[str] = "spec_augment"
@@ -1530,12 +1879,19 @@ class SpecAugment(Operation):
 class Spectrogram(Operation):
     """The power or magnitude of a recording's spectrum: (bins, frames), as torchaudio's Spectrogram.
 
-    n_fft  points of the transform: a product of 2, 3 and 5
-    win    samples of the Hann window; 0: n_fft
-    hop    samples from one frame to the next; 0: half the window
-    pad    the first frame is centred on the first sample, and the ends are reflected or filled with zeros; or there
-           are only frames that lie inside the recording (reflect, zero, none)
-    power  1: magnitudes; 2: their squares
+    Parameters
+    ----------
+    n_fft
+        Points of the transform: a product of 2, 3 and 5.
+    win
+        Samples of the Hann window; 0: n_fft.
+    hop
+        Samples from one frame to the next; 0: half the window.
+    pad
+        The first frame is centred on the first sample, and the ends are reflected or filled with zeros; or there
+        are only frames that lie inside the recording (reflect, zero, none).
+    power
+        1: magnitudes; 2: their squares.
     """
 
     name: ClassVar[str] = "spectrogram"
@@ -1554,8 +1910,12 @@ class Spectrogram(Operation):
 class Speed(Operation):
     """A recording faster or slower, its pitch with it: resampled from factor * rate, as torchaudio's Speed.
 
-    factors  one of these, each with equal chance
-    rate     samples a second of a value that has no rate; does not resample
+    Parameters
+    ----------
+    factors
+        One of these, each with equal chance.
+    rate
+        Samples a second of a value that has no rate; does not resample.
     """
 
     name: ClassVar[str] = "speed"
@@ -1577,7 +1937,10 @@ class Squeeze(Operation):
 class Stack(Operation):
     """Several inputs of one shape along a new dimension.
 
-    axis  which dimension; -1 is the last
+    Parameters
+    ----------
+    axis
+        Which dimension; -1 is the last.
     """
 
     name: ClassVar[str] = "stack"
@@ -1600,7 +1963,10 @@ class Strings(Operation):
 class TimeJitter(Operation):
     """Each frame of a clip is replaced by a neighbour at random.
 
-    frames  each frame is replaced by one at most so many before or after it
+    Parameters
+    ----------
+    frames
+        Each frame is replaced by one at most so many before or after it.
     """
 
     name: ClassVar[str] = "time_jitter"
@@ -1613,7 +1979,10 @@ class TimeJitter(Operation):
 class TimeReverse(Operation):
     """The frames of a clip in reverse order, with some probability.
 
-    p  probability
+    Parameters
+    ----------
+    p
+        Probability.
     """
 
     name: ClassVar[str] = "time_reverse"
@@ -1626,8 +1995,12 @@ class TimeReverse(Operation):
 class TimeSubsample(Operation):
     """Every so many of a clip's frames.
 
-    stride  every so many frames remain
-    random  begin with any of the first `stride` frames instead of the first
+    Parameters
+    ----------
+    stride
+        Every so many frames remain.
+    random
+        Begin with any of the first `stride` frames instead of the first.
     """
 
     name: ClassVar[str] = "time_subsample"
@@ -1649,10 +2022,16 @@ class ToFloat(Operation):
 class Trim(Operation):
     """A recording without the silence at its ends, as librosa.effects.trim.
 
-    top_db  decibels below the loudest frame from which on a frame is silent
-    frame   samples of a frame
-    hop     samples from one frame to the next
-    ref     the amplitude that is 0 dB; 0: the loudest frame's
+    Parameters
+    ----------
+    top_db
+        Decibels below the loudest frame from which on a frame is silent.
+    frame
+        Samples of a frame.
+    hop
+        Samples from one frame to the next.
+    ref
+        The amplitude that is 0 dB; 0: the loudest frame's.
     """
 
     name: ClassVar[str] = "trim"
@@ -1670,9 +2049,14 @@ class Trim(Operation):
 class TrivialAugment(Operation):
     """TrivialAugment (wide): one of fourteen changes of colour and place, of random magnitude.
 
-    bins           how many magnitudes there are
-    interpolation  for the moves: nearest or bilinear (nearest, bilinear)
-    fill           what lies outside the image: a number, or one for each channel
+    Parameters
+    ----------
+    bins
+        How many magnitudes there are.
+    interpolation
+        For the moves: nearest or bilinear (nearest, bilinear).
+    fill
+        What lies outside the image: a number, or one for each channel.
     """
 
     name: ClassVar[str] = "trivialaugment"
@@ -1689,8 +2073,12 @@ class TrivialAugment(Operation):
 class Truncate(Operation):
     """At most so much of an array's first dimension.
 
-    length  how much of the first dimension may remain
-    side    right: the end is cut off; left: the beginning (right, left)
+    Parameters
+    ----------
+    length
+        How much of the first dimension may remain.
+    side
+        Right: the end is cut off; left: the beginning (right, left).
     """
 
     name: ClassVar[str] = "truncate"
@@ -1703,7 +2091,10 @@ class Truncate(Operation):
 class VerticalFlip(Operation):
     """Mirrors top and bottom with probability p.
 
-    p  probability
+    Parameters
+    ----------
+    p
+        Probability.
     """
 
     name: ClassVar[str] = "vflip"
@@ -1716,12 +2107,18 @@ class VerticalFlip(Operation):
 class Window(Operation):
     """A piece of a recording, of a clip's frames or of an array's first dimension.
 
-    seconds  length of the window in seconds, rounded to whole steps of axis t
-    at       where the window is: at `start`, in the middle, or anywhere with equal chance (fixed, center, random)
-    short    a value shorter than the window: keep what there is, pad its end with zeros, or error (keep, pad,
-             error)
-    samples  length in steps of axis t (samples, frames, rows), instead of seconds
-    start    where a fixed window begins: in seconds, or in samples if the length is in samples
+    Parameters
+    ----------
+    seconds
+        Length of the window in seconds, rounded to whole steps of axis t.
+    at
+        Where the window is: at `start`, in the middle, or anywhere with equal chance (fixed, center, random).
+    short
+        A value shorter than the window: keep what there is, pad its end with zeros, or error (keep, pad, error).
+    samples
+        Length in steps of axis t (samples, frames, rows), instead of seconds.
+    start
+        Where a fixed window begins: in seconds, or in samples if the length is in samples.
     """
 
     name: ClassVar[str] = "window"

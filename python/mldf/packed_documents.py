@@ -56,20 +56,31 @@ def pack_documents(
 ) -> WriteResult:
     """Packs the documents of a file into sequences of one length, samples of another file.
 
-    source        a path or a dataset with a multimodal field of tokens and images
-    path          the file to write
-    length        tokens of a sequence, placeholders of images among them
-    image_id      the token that stands for an image
-    pad_id        the token that fills a sequence after its last document
-    image_tokens  placeholders of an image
-    patch         instead: ceil(height / patch) * ceil(width / patch) of them
-    field, image  the names of the field and of the role of images
-    overwrite     an existing file is replaced
-
     A sample has ``tokens``, ``labels`` (the next token; -100 at padding, where an image follows and at a document's
     end), ``positions`` (from the piece's beginning), ``segment_ids`` (1 for the first piece, 0 for padding),
     ``cu_seqlens``, ``documents`` (rows of the source) and ``images``, whose parts have the row as group and the place
     of their first placeholder as begin. Documents longer than a sequence are cut, images never.
+
+    Parameters
+    ----------
+    source
+        A path or a dataset with a multimodal field of tokens and images.
+    path
+        The file to write.
+    length
+        Tokens of a sequence, placeholders of images among them.
+    image_id
+        The token that stands for an image.
+    pad_id
+        The token that fills a sequence after its last document.
+    image_tokens
+        Placeholders of an image.
+    patch
+        Instead: ceil(height / patch) * ceil(width / patch) of them.
+    field, image
+        The names of the field and of the role of images.
+    overwrite
+        An existing file is replaced.
     """
     ds = source if isinstance(source, Dataset) else open_dataset(source, decode=False)
     ds = ds if not ds._view.decode else open_dataset(ds.paths, decode=False)

@@ -19,11 +19,15 @@ __all__ = ["PerSample"]
 class PerSample:
     """Calls a function with each sample's value, where a plain callable gets the whole batch.
 
-    function: takes an array (a tensor with output="torch") and returns one, or anything else. Results of one shape and
-    dtype are stacked; others stay a list.
+    Results of one shape and dtype are stacked; others stay a list.
 
     It is slow: the calls run in ``next()``, in Python, one after the other. Operations of :mod:`mldf.ops`,
     :class:`CSource` and :class:`CFunction` run on the loader's threads; a callable on the whole batch is one call.
+
+    Parameters
+    ----------
+    function
+        Takes an array (a tensor with output="torch") and returns one, or anything else.
     """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
@@ -32,7 +36,13 @@ class PerSample:
         self.function = function
 
     def __call__(self, batch: Any) -> Any:
-        """What the function returns for each value of `batch`."""
+        """What the function returns for each value.
+
+        Parameters
+        ----------
+        batch
+            The output's values of all samples.
+        """
         return stacked([self.function(value) for value in batch])
 
     def __repr__(self) -> str:

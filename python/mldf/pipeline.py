@@ -156,7 +156,13 @@ class Operation:
         return hash(self.text)
 
     def __or__(self, step: Any) -> Steps:
-        """With one more `step` after it: ``Resize(224) | HorizontalFlip()`` is the list of both."""
+        """With one more `step` after it: ``Resize(224) | HorizontalFlip()`` is the list of both.
+
+        Parameters
+        ----------
+        step
+            An operation, its text, a callable, or a list of them.
+        """
         out: Steps = Steps([self]) | step
         return out
 
@@ -227,14 +233,22 @@ class CSource(OwnOperation):
         int mldf_run(const void *in, void *out, const unsigned long long *dims, const double *arguments,
                      const unsigned long long *random);
 
-    source     the text; no headers are included
-    arguments  numbers for `arguments`
-    dtype      element type of the result; None: as the input's
-    shape      of the result; None: as the input's
-
     dims are the input's, four random numbers depend on (seed, epoch, position, operation) alone; 0 is success, anything
     else a bad sample. It is called from several threads at once.
 
+    Parameters
+    ----------
+    source
+        The text; no headers are included.
+    *arguments
+        Numbers for `arguments`.
+    dtype
+        Element type of the result; None: as the input's.
+    shape
+        Of the result; None: as the input's.
+
+    Examples
+    --------
     >>> twice = CSource('''
     ...     int mldf_run(const float *in, float *out, const unsigned long long *dims, const double *arguments,
     ...                  const unsigned long long *random) {
@@ -261,17 +275,23 @@ class CSource(OwnOperation):
 class CFunction(OwnOperation):
     """An operation as a compiled function, with the signature that :class:`CSource` has.
 
-    function   a Numba ``cfunc``, a ctypes function, or an address; the object is kept as long as the operation
-    arguments  numbers for `arguments`
-    dtype      element type of the result; None: as the input's
-    shape      of the result; None: as the input's
-
     With Numba::
 
         @numba.cfunc("int32(CPointer(uint8), CPointer(float32), CPointer(uint64), CPointer(float64), CPointer(uint64))")
         def mean(inp, out, dims, arguments, random): ...
 
     It must not need the interpreter: no objects, no printing, no exceptions.
+
+    Parameters
+    ----------
+    function
+        A Numba ``cfunc``, a ctypes function, or an address; the object is kept as long as the operation.
+    *arguments
+        Numbers for `arguments`.
+    dtype
+        Element type of the result; None: as the input's.
+    shape
+        Of the result; None: as the input's.
     """
 
     def __init__(self, function: Any, *arguments: float, dtype: Any = None, shape: Sequence[int] | None = None) -> None:

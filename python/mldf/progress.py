@@ -15,20 +15,30 @@ __all__ = ["Progress", "ProgressArgument"]
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback receives. It returns anything; False asks to stop, and an exception stops too."""
+    """What a callback receives. It returns anything; False asks to stop, and an exception stops too.
+
+    Parameters
+    ----------
+    phase
+        What is being done.
+    samples_done
+        So far.
+    samples_total
+        None: not known.
+    bytes_done
+        So far; 0 where samples count.
+    bytes_total
+        None: not known.
+    frames_done
+        Frames of videos that were decoded while packing; 0 where there are none.
+    """
 
     phase: str
-    """What is being done."""
     samples_done: int
-    """So far."""
     samples_total: int | None
-    """None: not known."""
     bytes_done: int
-    """So far; 0 where samples count."""
     bytes_total: int | None
-    """None: not known."""
     frames_done: int = 0
-    """Frames of videos that were decoded while packing; 0 where there are none."""
 
     @property
     def fraction(self) -> float | None:

@@ -11,70 +11,106 @@ __all__ = ["DiffResult", "Difference", "Leftover", "Part", "Problem", "Result", 
 
 @dataclass(frozen=True)
 class Skip:
-    """A row, image or file that was left out or is odd, and why."""
+    """A row, image or file that was left out or is odd, and why.
+
+    Parameters
+    ----------
+    source
+        The file, and the row in it.
+    message
+        Why.
+    """
 
     source: str
-    """The file, and the row in it."""
     message: str
-    """Why."""
 
 
 @dataclass(frozen=True)
 class Leftover:
-    """A temporary file that clean found."""
+    """A temporary file that clean found.
+
+    Parameters
+    ----------
+    path
+        The file.
+    bytes
+        Its size; 0 for a folder.
+    state
+        "dead", "live", "other-host" or "unknown" (it cannot be opened or locked here).
+    action
+        "kept", "removed", or "finished": the parts of a split that had no names yet have them now.
+    """
 
     path: str
-    """The file."""
     bytes: int
-    """Its size; 0 for a folder."""
     state: str
-    """"dead", "live", "other-host" or "unknown" (it cannot be opened or locked here)."""
     action: str
-    """"kept", "removed", or "finished": the parts of a split that had no names yet have them now."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One file that split wrote."""
+    """One file that split wrote.
+
+    Parameters
+    ----------
+    path
+        The file.
+    samples
+        In it.
+    bytes
+        Its size.
+    """
 
     path: str
-    """The file."""
     samples: int
-    """In it."""
     bytes: int
-    """Its size."""
 
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What an operation wrote."""
+    """What an operation wrote.
+
+    Parameters
+    ----------
+    written
+        Samples.
+    bytes
+        The size of what was written.
+    seconds
+        That it took.
+    skipped
+        What was left out because it does not fit (on_error="skip"), was lost, or is still wrong in place (repair).
+    warnings
+        What is odd but was taken.
+    left_out
+        Files of a folder that are no samples by their name or kind.
+    parts
+        Of split: the files.
+    action
+        Of repair: what was done, and what was lost.
+    changed
+        Of repair: False when nothing was wrong.
+    unchecked
+        Of repair: True when checksums were lost with the damage, so that what was saved may itself be damaged.
+    lost
+        Of repair: what the file had and the new one has not: ``samples``, ``keys``, ``values`` (null or zero, which
+        nobody knows; null now), ``sections`` as numbers, ``directory``, ``card``, ``dictionary``, ``history`` as bool.
+    problems
+        Of repair in place: how many problems verify finds afterwards, which only repair into a new file gets rid of.
+    """
 
     written: int
-    """Samples."""
     bytes: int
-    """The size of what was written."""
     seconds: float
-    """That it took."""
     skipped: list[Skip] = field(default_factory=list)
-    """What was left out because it does not fit (on_error="skip"), was lost, or is still wrong in place (repair)."""
     warnings: list[Skip] = field(default_factory=list)
-    """What is odd but was taken."""
     left_out: list[Skip] = field(default_factory=list)
-    """Files of a folder that are no samples by their name or kind."""
     parts: list[Part] = field(default_factory=list)
-    """Of split: the files."""
     action: str | None = None
-    """Of repair: what was done, and what was lost."""
     changed: bool | None = None
-    """Of repair: False when nothing was wrong."""
     unchecked: bool | None = None
-    """Of repair: True when checksums were lost with the damage, so that what was saved may itself be damaged."""
     lost: dict[str, int | bool] | None = None
-    """Of repair: what the file had and the new one has not: ``samples``, ``keys``, ``values`` (null or zero, which
-    nobody knows; null now), ``sections`` as numbers, ``directory``, ``card``, ``dictionary``, ``history`` as bool.
-    """
     problems: int | None = None
-    """Of repair in place: how many problems verify finds afterwards, which only repair into a new file gets rid of."""
 
     def __repr__(self) -> str:
         """One line, and a line for each of the first things that somebody should know."""
@@ -93,36 +129,55 @@ class Result:
 
 @dataclass(frozen=True)
 class Problem:
-    """A defect that verify found."""
+    """A defect that verify found.
+
+    Parameters
+    ----------
+    status
+        The name of the fault, as in :class:`mldf.Error`.
+    offset
+        The byte of the file.
+    sample
+        Its number.
+    field
+        Its name.
+    message
+        In words.
+    """
 
     status: str
-    """The name of the fault, as in :class:`mldf.Error`."""
     offset: int | None
-    """The byte of the file."""
     sample: int | None
-    """Its number."""
     field: str | None
-    """Its name."""
     message: str
-    """In words."""
 
 
 @dataclass(frozen=True, repr=False)
 class VerifyResult:
-    """What verify found; true when nothing is wrong."""
+    """What verify found; true when nothing is wrong.
+
+    Parameters
+    ----------
+    num_samples
+        In the file.
+    good_samples
+        Without a problem.
+    problems
+        What is wrong.
+    checksummed
+        False: the file has no checksums, so only its structure was checked.
+    encrypted
+        The file is.
+    authenticated
+        Encrypted, and its key was given.
+    """
 
     num_samples: int
-    """In the file."""
     good_samples: int
-    """Without a problem."""
     problems: list[Problem]
-    """What is wrong."""
     checksummed: bool
-    """False: the file has no checksums, so only its structure was checked."""
     encrypted: bool
-    """The file is."""
     authenticated: bool
-    """Encrypted, and its key was given."""
 
     @property
     def ok(self) -> bool:
@@ -144,24 +199,37 @@ class VerifyResult:
 
 @dataclass(frozen=True)
 class Difference:
-    """One difference of two datasets."""
+    """One difference of two datasets.
+
+    Parameters
+    ----------
+    sample
+        Its number; None: a difference of the whole.
+    field
+        Its name; None: of all fields.
+    what
+        "num_samples", "fields", "type", "value", "key", "card" or "null".
+    message
+        In words.
+    """
 
     sample: int | None
-    """Its number; None: a difference of the whole."""
     field: str | None
-    """Its name; None: of all fields."""
     what: str
-    """"num_samples", "fields", "type", "value", "key", "card" or "null"."""
     message: str
-    """In words."""
 
 
 @dataclass(frozen=True, repr=False)
 class DiffResult:
-    """What diff found; true when the two are equal."""
+    """What diff found; true when the two are equal.
+
+    Parameters
+    ----------
+    differences
+        At most `limit`.
+    """
 
     differences: list[Difference]
-    """At most `limit`."""
 
     @property
     def equal(self) -> bool:

@@ -88,32 +88,48 @@ AUDIO_RECORD = [
 
 @dataclass(frozen=True)
 class FieldInfo:
-    """One field of a file."""
+    """One field of a file.
+
+    Parameters
+    ----------
+    name
+        As samples have it.
+    type
+        "int", "image", "ndarray" ..., as a schema file has it.
+    type_id
+        The type's number in the file.
+    nullable
+        A sample may lack the value.
+    compressed
+        By zstd.
+    known
+        False: a type that nobody registered; its bytes can be had with ``raw``.
+    arguments
+        What the type was given: shape, dtype, how images are stored ...
+    dtype
+        Of the array that a value is, or of the number; None for text, bytes, images and the like.
+    shape
+        Of an array; None in it where it varies.
+    record_bytes
+        Of the field's part of a row.
+    row_offset
+        Where in a row that part begins.
+    custom
+        The object of a user-defined type.
+    """
 
     name: str
-    """As samples have it."""
     type: str
-    """"int", "image", "ndarray" ..., as a schema file has it."""
     type_id: int
-    """The type's number in the file."""
     nullable: bool
-    """A sample may lack the value."""
     compressed: bool
-    """By zstd."""
     known: bool
-    """False: a type that nobody registered; its bytes can be had with ``raw``."""
     arguments: dict[str, Any]
-    """What the type was given: shape, dtype, how images are stored ..."""
     dtype: np.dtype[Any] | None
-    """Of the array that a value is, or of the number; None for text, bytes, images and the like."""
     shape: tuple[int | None, ...] | None
-    """Of an array; None in it where it varies."""
     record_bytes: int
-    """Of the field's part of a row."""
     row_offset: int
-    """Where in a row that part begins."""
     custom: CustomField | None = None
-    """The object of a user-defined type."""
 
     @property
     def is_image(self) -> bool:

@@ -1,13 +1,4 @@
-"""Some of a dataset's samples or fields, as a dataset: nothing is copied.
-
-What the arguments are:
-
-which        a slice, numbers in any order, or a mask of booleans
-names        of fields, in the order that is wanted
-fractions    that add up to 1, or a dict of name to fraction
-shuffle      False: the first samples go to the first part
-seed         of shuffle
-"""
+"""Some of a dataset's samples or fields, as a dataset: nothing is copied."""
 
 from __future__ import annotations
 
@@ -38,7 +29,13 @@ class Subsets(Columns):
         raise NotImplementedError
 
     def subset(self, which: Any) -> Dataset:
-        """The dataset of these samples: a slice, numbers in any order, or a mask of booleans."""
+        """The dataset of these samples: a slice, numbers in any order, or a mask of booleans.
+
+        Parameters
+        ----------
+        which
+            A slice, a mask, or numbers of samples.
+        """
         if isinstance(which, slice):
             r = range(self._count)[which]
             if self._index is None:
@@ -70,7 +67,13 @@ class Subsets(Columns):
         )
 
     def with_fields(self, *names: str | Sequence[str]) -> Dataset:
-        """The same samples with these fields alone, in this order."""
+        """The same samples with these fields alone, in this order.
+
+        Parameters
+        ----------
+        *names
+            The fields, in this order.
+        """
         chosen: Any = names[0] if len(names) == 1 and not isinstance(names[0], str) else names
         v = self._view
         return self._other(View(v.files, chosen, v.decode, v.channels, v.orient), self._index)
@@ -80,9 +83,14 @@ class Subsets(Columns):
     ) -> Dataset:
         """The same samples, images decoded otherwise; what is not given stays.
 
-        decode    False: the bytes of the images' files
-        channels  1 gray, 3 RGB, 4 RGB + alpha, 0 as stored
-        orient    turn images as their EXIF orientation says
+        Parameters
+        ----------
+        decode
+            False: the bytes of the images' files.
+        channels
+            1 gray, 3 RGB, 4 RGB + alpha, 0 as stored.
+        orient
+            Turn images as their EXIF orientation says.
         """
         v = self._view
         view = View(
@@ -95,8 +103,16 @@ class Subsets(Columns):
         return self._other(view, self._index)
 
     def shard(self, index: int, count: int, *, contiguous: bool = False) -> Dataset:
-        """Part `index` of `count`: every count-th sample. All parts together are the dataset. contiguous: a run of
-        neighbours instead.
+        """Part `index` of `count`: every count-th sample. All parts together are the dataset.
+
+        Parameters
+        ----------
+        index
+            Which part, from 0.
+        count
+            How many parts.
+        contiguous
+            True: a run of neighbours; False: every count-th sample.
         """
         index, count = whole("index", index, -(2**63)), whole("count", count)
         if count < 1 or not 0 <= index < count:
@@ -118,9 +134,20 @@ class Subsets(Columns):
         """Datasets of these shares: ``train, test = ds.split(0.9, 0.1)``; a list works too, and a dict of shares gives
         a dict. Numbers of samples that add up to all of them are shares as well: ``ds.split(50_000, 10_000)``.
 
-        Which sample goes where depends on the seed and the number of samples alone. by: each part has the values of
-        this field in the proportion of the whole; where a value is too rare for that, the parts still have their
-        sizes. Inside a part the order stays.
+        Which sample goes where depends on the seed and the number of samples alone. Inside a part the order
+        stays.
+
+        Parameters
+        ----------
+        *fractions
+            That add up to 1, or a dict of name to fraction.
+        shuffle
+            False: the first samples go to the first part.
+        seed
+            Of shuffle.
+        by
+            A field: each part has its values in the proportion of the whole; where a value is too rare for that, the
+            parts still have their sizes.
         """
         given = fractions[0] if len(fractions) == 1 and isinstance(fractions[0], (Mapping, list, tuple)) else fractions
         names = list(given) if isinstance(given, Mapping) else None

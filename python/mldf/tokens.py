@@ -14,18 +14,6 @@ array([  464,  3290,   318, 50256], dtype=uint16)
 ...     w.append({"doc": [[[1, 2], [3]], [[4, 5, 6]]]})  # two paragraphs, of two sentences and of one
 >>> mldf.open(path)[0].doc, mldf.open(path).documents(0, "doc", level="sentences").tolist()
 (array([1, 2, 3, 4, 5, 6], dtype=uint8), [[0, 2], [2, 3], [3, 6]])
-
-Every type takes
-
-vocabulary        the number of ids: an id outside 0 … vocabulary - 1 is refused when it is written
-dtype             "uint8", "uint16" or "int32"; chosen by the vocabulary unless given
-bos, eos, pad     ids with these meanings
-eos_inside        True: documents end with their eos, stored; False: they do not
-tokenizer         its name
-tokenizer_sha256  of its file, 64 hexadecimal digits in lower case
-specials          "text" or "parse": how strings of special tokens inside documents were treated
-nullable          a sample may lack the value
-compress          zstd: True, or a level from 1 to 22 (not of a TokenStream)
 """
 
 from __future__ import annotations
@@ -60,14 +48,6 @@ PIECE = np.dtype([("end", "<u4"), ("from", "<u4")])
 class Tokens(Field):
     """The ids of one document, an array of one dimension of uint8, uint16 or int32.
 
-    vocabulary        the number of ids: an id outside 0 … vocabulary - 1 is refused when it is written
-    dtype             "uint8", "uint16" or "int32"; chosen by the vocabulary unless given
-    bos, eos, pad     ids with these meanings
-    eos_inside        True: documents end with their eos, stored; False: they do not
-    tokenizer         its name; or the tokenizer itself: then a Writer takes str, see below
-    tokenizer_sha256  of its file, 64 hexadecimal digits in lower case
-    specials          "text" or "parse": how strings of special tokens inside documents were treated
-
     tokenizer may be a Tokenizer of Hugging Face tokenizers, a fast one of transformers, an Encoding of tiktoken, a
     SentencePieceProcessor, or any callable from a list of str to a list of ids (or of {"tokens": ids, "loss_mask":
     mask}, whose other members are values of the fields of their names). It is called with about 1 MB of text at a time.
@@ -76,6 +56,27 @@ class Tokens(Field):
     as a dict.
 
     A Writer takes lists, arrays and tensors of any integer dtype. docs/guides/text.md has more.
+
+    Parameters
+    ----------
+    vocabulary
+        The number of ids: an id outside 0 … vocabulary - 1 is refused when it is written.
+    dtype
+        "uint8", "uint16" or "int32"; chosen by the vocabulary unless given.
+    bos, eos, pad
+        Ids with these meanings.
+    eos_inside
+        True: documents end with their eos, stored; False: they do not.
+    tokenizer
+        Its name; or the tokenizer itself: then a Writer takes str, see below.
+    tokenizer_sha256
+        Of its file, 64 hexadecimal digits in lower case.
+    specials
+        "text" or "parse": how strings of special tokens inside documents were treated.
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd: True, or a level from 1 to 22 (not of a TokenStream).
     """
 
     type_name: ClassVar[str] = "text_tokenized"
@@ -110,6 +111,27 @@ class TokenStream(Tokens):
 
     A Writer takes an array (one document), or {"tokens": array, "ends": ends of the documents, ascending}. Reading
     gives the ids; ``Dataset.documents`` the ends. Arguments as of :class:`Tokens`.
+
+    Parameters
+    ----------
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd: True, or a level from 1 to 22 (not of a TokenStream).
+    vocabulary
+        The number of ids: an id outside 0 … vocabulary - 1 is refused when it is written.
+    dtype
+        "uint8", "uint16" or "int32"; chosen by the vocabulary unless given.
+    bos, eos, pad
+        Ids with these meanings.
+    eos_inside
+        True: documents end with their eos, stored; False: they do not.
+    tokenizer
+        Its name.
+    tokenizer_sha256
+        Of its file, 64 hexadecimal digits in lower case.
+    specials
+        "text" or "parse": how strings of special tokens inside documents were treated.
     """
 
     type_name: ClassVar[str] = "token_stream"
@@ -122,7 +144,27 @@ class PackedTokens(Tokens):
 
     A Writer takes an array (one piece), or {"tokens": array, "ends": ends of the pieces, "from": position of each
     piece's first token in its document}; "from" may be left out. Tokens after the last end are padding. Arguments as of
-    :class:`Tokens`.
+
+    Parameters
+    ----------
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd: True, or a level from 1 to 22 (not of a TokenStream).
+    vocabulary
+        The number of ids: an id outside 0 … vocabulary - 1 is refused when it is written.
+    dtype
+        "uint8", "uint16" or "int32"; chosen by the vocabulary unless given.
+    bos, eos, pad
+        Ids with these meanings.
+    eos_inside
+        True: documents end with their eos, stored; False: they do not.
+    tokenizer
+        Its name.
+    tokenizer_sha256
+        Of its file, 64 hexadecimal digits in lower case.
+    specials
+        "text" or "parse": how strings of special tokens inside documents were treated.
     """
 
     type_name: ClassVar[str] = "text_packed"
@@ -134,11 +176,31 @@ class HierarchicalTokens(Tokens):
     """A document of paragraphs, which are made of sentences; either level is read alone.
 
     A Writer takes a list of paragraphs, each a list of sentences, each a list or array of ids; or {"tokens": array,
-    "paragraphs": ends, "sentences": ends}, positions in the tokens: both lists ascend and end with the number of tokens,
+    "paragraphs": ends, "sentences": ends}, positions in the tokens: both lists ascend, end with the number of tokens,
     and a paragraph ends where a sentence does; or an array (one sentence). Nothing is empty but the whole document.
     Reading gives the ids; ``Dataset.documents`` with level= the paragraphs or sentences; a Loader ``FIELD.paragraphs``
-    and ``FIELD.sentences``, and ``view="segments(FIELD, by=sentences)"`` one item for each. Arguments as of
-    :class:`Tokens`.
+    and ``FIELD.sentences``, and ``view="segments(FIELD, by=sentences)"`` one item for each.
+
+    Parameters
+    ----------
+    nullable
+        A sample may lack the value.
+    compress
+        Zstd: True, or a level from 1 to 22 (not of a TokenStream).
+    vocabulary
+        The number of ids: an id outside 0 … vocabulary - 1 is refused when it is written.
+    dtype
+        "uint8", "uint16" or "int32"; chosen by the vocabulary unless given.
+    bos, eos, pad
+        Ids with these meanings.
+    eos_inside
+        True: documents end with their eos, stored; False: they do not.
+    tokenizer
+        Its name; or the tokenizer itself: then a Writer takes str, see below.
+    tokenizer_sha256
+        Of its file, 64 hexadecimal digits in lower case.
+    specials
+        "text" or "parse": how strings of special tokens inside documents were treated.
     """
 
     type_name: ClassVar[str] = "text_hierarchical"

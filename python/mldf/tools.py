@@ -33,35 +33,6 @@ True
 >>> mldf.clean(folder)
 []
 
-What means the same everywhere:
-
-sources       a path, a list of them, a glob, or a range ``{000..009}``
-source        a path, or a dataset of one whole file
-path          the file that is changed
-out           the new file
-format        of a table: "csv", "tsv", "jsonl"; also "tar" or "folder"; None: by the file's name and bytes
-layout        of a folder: "flat", "classes" or "frames"; None: by what is there
-delimiter     of CSV: one character; None: by the first two lines
-key_column    the column of a table that has the samples' keys
-files         columns of a table that hold names of files
-root          where those names begin; None: at the table
-allow_outside  names of files may lead out of root
-fields        these fields alone, in this order
-compress      with zstd: ``["text"]``, or with the level ``{"text": 9}``
-decompress    nothing is compressed
-lz4           of tbl2: compress the samples that get smaller
-dataset_version, created    of TBL files: the dataset's version, and seconds since 1970; None: as in the source, else 0
-threads       None: the CPUs that this process may use
-overwrite     replace what exists
-on_error      "raise", or "skip": leave out what does not fit, and list it in the result
-key           of an encrypted file: 32 bytes
-passphrase    of an encrypted file
-decrypt       write an encrypted file's samples in the clear
-max_decoded_bytes   what one compressed value may become, as for :func:`mldf.open`
-progress      True: a bar on stderr; or a function that is called (:class:`mldf.Progress`)
-output        of the file that is written: overwrite, threads, checksums, dictionary, page_size, card, encrypt_key,
-              encrypt_passphrase, encrypt_all
-
 All of them raise :class:`mldf.Error`: of the files, of their contents, of the arguments.
 """
 
@@ -161,30 +132,62 @@ def pack(
     """Packs folders of images or recordings, speech corpora, tables (CSV, TSV, JSON lines, JSON arrays of objects) or
     tar archives into a new file.
 
-    fields      the schema; None: from the data
-    layout      of a folder: "flat", "classes" (sub-folders are classes), "frames" (each folder of images is a video,
-                in a field of type video_frames), None: by what is there
-    key_column, files, root, allow_outside    of tables: which column has the keys, and which name files
-    delimiter   of CSV: one character; None: tab, comma, semicolon or vertical bar, by the first two lines
-    image       how images are stored: ``{"encode": "jpeg", "max_resolution": 512}``, or an :class:`mldf.Image`
-    audio       how recordings are stored: ``{"encode": "flac"}``, ``{"encode": "pcm"}``, ``{"keep_file": True}``, or an
-                :class:`mldf.CompressedAudio`
-    cut         of speech corpora whose utterances are parts of recordings: a sample for each utterance, cut out;
-                otherwise a sample is a recording with segments
-    rate, mono  recordings are resampled, and mixed to one channel; they are stored as PCM
-    fps         layout "frames": frames a second, a number or a fraction; None: 1
-    on_error    "raise", or "skip": leave out what does not fit, and list it in the result
-    check       decode every image while packing
-    compress    ``["text"]`` or ``{"text": 9}``
-    resume      keep OUT.partial when interrupted, and go on from it
-    max_decoded_bytes   as for :func:`mldf.open`: of one member of a compressed archive, None: 4 GiB
-    max_unpacked   refuse a compressed tar that unpacks to more bytes than these; None: 2**40
-    text        make tokens of this column or extension, "FIELD" or "FIELD=NAME"; of a folder every file is a document
-    tokenizer   with text: "bytes", "sp:MODEL" or "exec:COMMAND"; objects: :class:`mldf.Tokens` and a Writer
-    eos, bos    end every document with the tokenizer's eos, begin it with its bos; a number: with this id
-    utf8        "refuse" text that is not UTF-8, or "replace" the broken bytes with U+FFFD
-    tokenizer_timeout, tokenizer_processes   seconds for one answer of its program (None: 300), programs side by side
-    output      overwrite, threads, checksums, dictionary, page_size, card, encrypt_key, encrypt_passphrase, encrypt_all
+    Parameters
+    ----------
+    sources
+        A path, a list of them, a glob, or a range ``{000..009}``.
+    out
+        The new file.
+    fields
+        The schema; None: from the data.
+    format
+        Of a table: "csv", "tsv", "jsonl"; also "tar" or "folder"; None: by the file's name and bytes.
+    layout
+        Of a folder: "flat", "classes" (sub-folders are classes), "frames" (each folder of images is a video, in a field
+        of type video_frames), None: by what is there.
+    key_column, files, root, allow_outside
+        Of tables: which column has the keys, and which name files.
+    delimiter
+        Of CSV: one character; None: tab, comma, semicolon or vertical bar, by the first two lines.
+    image
+        How images are stored: ``{"encode": "jpeg", "max_resolution": 512}``, or an :class:`mldf.Image`.
+    audio
+        How recordings are stored: ``{"encode": "flac"}``, ``{"encode": "pcm"}``, ``{"keep_file": True}``, or an
+        :class:`mldf.CompressedAudio`.
+    cut
+        Of speech corpora whose utterances are parts of recordings: a sample for each utterance, cut out; otherwise a
+        sample is a recording with segments.
+    rate, mono
+        Recordings are resampled, and mixed to one channel; they are stored as PCM.
+    fps
+        Layout "frames": frames a second, a number or a fraction; None: 1.
+    on_error
+        "raise", or "skip": leave out what does not fit, and list it in the result.
+    check
+        Decode every image while packing.
+    compress
+        ``["text"]`` or ``{"text": 9}``.
+    resume
+        Keep OUT.partial when interrupted, and go on from it.
+    max_decoded_bytes
+        As for :func:`mldf.open`: of one member of a compressed archive, None: 4 GiB.
+    max_unpacked
+        Refuse a compressed tar that unpacks to more bytes than these; None: 2**40.
+    text
+        Make tokens of this column or extension, "FIELD" or "FIELD=NAME"; of a folder every file is a document.
+    tokenizer
+        With text: "bytes", "sp:MODEL" or "exec:COMMAND"; objects: :class:`mldf.Tokens` and a Writer.
+    eos, bos
+        End every document with the tokenizer's eos, begin it with its bos; a number: with this id.
+    utf8
+        "refuse" text that is not UTF-8, or "replace" the broken bytes with U+FFFD.
+    tokenizer_timeout, tokenizer_processes
+        Seconds for one answer of its program (None: 300), programs side by side.
+    progress
+        True: a bar on stderr; or a function that is called (:class:`mldf.Progress`).
+    **output
+        Of the file that is written (:class:`mldf.OutputOptions`): overwrite, threads, checksums, dictionary, page_size,
+        card, encrypt_key, encrypt_passphrase, encrypt_all.
     """
     began = time.monotonic()
     options = {
@@ -236,12 +239,47 @@ def append(
     """Adds tables, folders of images, tar archives or MLDF files of the same fields to an existing file. Until it
     succeeds the file is what it was.
 
-    number_keys   samples of files without keys get "NAME/NUMBER" as theirs, if the file has keys
-    max_unpacked  refuse a compressed tar that unpacks to more bytes than these; None: 2**40
-    text, tokenizer, eos, bos, utf8, tokenizer_timeout, tokenizer_processes   make tokens of a column of tables, as
-                  :func:`pack` does; what differs from what the file states of its tokens is refused
-
     Samples from Python: ``mldf.Writer.existing(path)``.
+
+    Parameters
+    ----------
+    path
+        The file that is changed.
+    sources
+        A path, a list of them, a glob, or a range ``{000..009}``.
+    format
+        Of a table: "csv", "tsv", "jsonl"; also "tar" or "folder"; None: by the file's name and bytes.
+    layout
+        Of a folder: "flat" or "classes"; None: by what is there.
+    key_column
+        The column of a table that has the samples' keys.
+    files
+        Columns of a table that hold names of files.
+    root
+        Where those names begin; None: at the table.
+    allow_outside
+        Names of files may lead out of root.
+    delimiter
+        Of CSV: one character; None: by the first two lines.
+    number_keys
+        Samples of files without keys get "NAME/NUMBER" as theirs, if the file has keys.
+    text, tokenizer, eos, bos, utf8, tokenizer_timeout, tokenizer_processes
+        Make tokens of a column of tables, as :func:`pack` does; what differs from what the file states of its tokens is
+        refused.
+    on_error
+        "raise", or "skip": leave out what does not fit, and list it in the result.
+    threads
+        None: the CPUs that this process may use.
+    key
+        The sample's name; all samples have one or none.
+    passphrase
+        Of an encrypted file.
+    max_decoded_bytes
+        What one compressed value may become, as for :func:`mldf.open`.
+    max_unpacked
+        Refuse a compressed tar that unpacks to more bytes than these; None: 2**40.
+    progress
+        True: a bar on stderr; or a function that is called (:class:`mldf.Progress`).
     """
     began = time.monotonic()
     options = {
@@ -285,16 +323,44 @@ def convert(
 ) -> Result:
     """Samples of files of any format into one new file of any format.
 
-    to           "mldf", "tbl" (the same as "tbl2"), "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst", "megatron"
-                 (X.idx, X.bin), "nanogpt", "datatrove" (X.ds); None: by out's ending
-    source_format, dtype, eos, eos_at, vocabulary    of files of token ids, as ``format`` and so on of :func:`mldf.open`
-    drop_fields  leave out what the format has no place for
-    on_error     "raise", or "skip": leave out samples that cannot be read or that the format cannot hold, and list them
-                 in the result
-    lz4, dataset_version, created    of TBL files
-    encode, fast_limit    as for :func:`repack`; of an MLDF file
-    max_unpacked   refuse a compressed tar that unpacks to more bytes than these; None: 2**40
-    output       as for :func:`pack`; of an MLDF file
+    Parameters
+    ----------
+    sources
+        A path, a list of them, a glob, or a range ``{000..009}``.
+    out
+        The new file.
+    to
+        "mldf", "tbl" (the same as "tbl2"), "tbl1", "tbl2", "beton", "tar", "tar.gz", "tar.zst", "megatron" (X.idx,
+        X.bin), "nanogpt", "datatrove" (X.ds); None: by out's ending.
+    fields
+        These fields alone, in this order.
+    compress
+        With zstd: ``["text"]``, or with the level ``{"text": 9}``.
+    source_format, dtype, eos, eos_at, vocabulary
+        Of files of token ids, as ``format`` and so on of :func:`mldf.open`.
+    drop_fields
+        Leave out what the format has no place for.
+    on_error
+        "raise", or "skip": leave out samples that cannot be read or that the format cannot hold, and list them in the
+        result.
+    lz4, dataset_version, created
+        Of TBL files.
+    encode, fast_limit
+        As for :func:`repack`; of an MLDF file.
+    key
+        Of an encrypted file: 32 bytes.
+    passphrase
+        Of an encrypted file.
+    decrypt
+        Write an encrypted file's samples in the clear.
+    max_decoded_bytes
+        What one compressed value may become, as for :func:`mldf.open`.
+    max_unpacked
+        Refuse a compressed tar that unpacks to more bytes than these; None: 2**40.
+    progress
+        True: a bar on stderr; or a function that is called (:class:`mldf.Progress`).
+    **output
+        As for :func:`pack`; of an MLDF file.
     """
     began = time.monotonic()
     paths = whole_files(sources)
@@ -334,7 +400,30 @@ def merge(
     progress: ProgressArgument = None,
     **output: Unpack[OutputOptions],
 ) -> Result:
-    """All samples of files with the same fields, undecoded, into one new MLDF file."""
+    """All samples of files with the same fields, undecoded, into one new MLDF file.
+
+    Parameters
+    ----------
+    sources
+        A path, a list of them, a glob, or a range ``{000..009}``.
+    out
+        The new file.
+    compress
+        With zstd: ``["text"]``, or with the level ``{"text": 9}``.
+    key
+        Of an encrypted file: 32 bytes.
+    passphrase
+        Of an encrypted file.
+    decrypt
+        Write an encrypted file's samples in the clear.
+    max_decoded_bytes
+        What one compressed value may become, as for :func:`mldf.open`.
+    progress
+        True: a bar on stderr; or a function that is called (:class:`mldf.Progress`).
+    **output
+        Of the file that is written: overwrite, threads, checksums, dictionary, page_size, card, encrypt_key,
+        encrypt_passphrase, encrypt_all.
+    """
     began = time.monotonic()
     paths = whole_files(sources)
     key, passphrase = secret_of(sources, key, passphrase)
@@ -366,9 +455,35 @@ def select(
 ) -> Result:
     """Some fields and samples of a file, undecoded, into a new MLDF file.
 
-    samples: numbers in the order that the result will have, a slice, or a mask; or keys: the samples' names. where: of
-    those, an expression over the fields, as docs/guides/select.md has it: ``"label in [1, 2] and score > 0.5"``. What
-    was encrypted stays so, with the same secret, unless decrypt says otherwise.
+    What was encrypted stays so, with the same secret, unless decrypt says otherwise.
+
+    Parameters
+    ----------
+    source
+        A path, or a dataset of one whole file.
+    out
+        The new file.
+    fields
+        These fields alone, in this order.
+    samples
+        Numbers in the order that the result will have, a slice, or a mask.
+    keys
+        The samples' names, instead of their numbers.
+    where
+        Of those, an expression over the fields, as docs/guides/select.md has it: ``"label in [1, 2] and score > 0.5"``.
+    compress
+        With zstd: ``["text"]``, or with the level ``{"text": 9}``.
+    key
+        Of an encrypted file: 32 bytes.
+    passphrase
+        Of an encrypted file.
+    decrypt
+        Write an encrypted file's samples in the clear.
+    progress
+        True: a bar on stderr; or a function that is called (:class:`mldf.Progress`).
+    **output
+        Of the file that is written: overwrite, threads, checksums, dictionary, page_size, card, encrypt_key,
+        encrypt_passphrase, encrypt_all.
     """
     began = time.monotonic()
     if samples is not None and keys is not None:
@@ -409,16 +524,40 @@ def split(
     """Every sample into exactly one of several new files: ``mldf.split("all.mldf", "{}.mldf", fractions={"train":
     0.9, "val": 0.1})``.
 
-    pattern    of the parts' names: one {} or {:03d} stands for the part's number, or its name when fractions is a dict
-    count      samples of each part
-    bytes      of each file
-    fractions  that add up to 1, or a dict of name to fraction
-    by         a field: each part has its values in the proportion of the whole
-    shuffle    samples go to parts at random, else in runs
-    seed       of shuffle
-
     Exactly one of count, bytes and fractions is given. Either all parts appear or none. Parts of an encrypted file are
     encrypted with its secret, unless decrypt says otherwise.
+
+    Parameters
+    ----------
+    source
+        A path, or a dataset of one whole file.
+    pattern
+        Of the parts' names: one {} or {:03d} stands for the part's number, or its name when fractions is a dict.
+    count
+        Samples of each part.
+    bytes
+        Of each file.
+    fractions
+        That add up to 1, or a dict of name to fraction.
+    by
+        A field: each part has its values in the proportion of the whole.
+    shuffle
+        Samples go to parts at random, else in runs.
+    seed
+        Of shuffle.
+    compress
+        With zstd: ``["text"]``, or with the level ``{"text": 9}``.
+    key
+        Of an encrypted file: 32 bytes.
+    passphrase
+        Of an encrypted file.
+    decrypt
+        Write an encrypted file's samples in the clear.
+    progress
+        True: a bar on stderr; or a function that is called (:class:`mldf.Progress`).
+    **output
+        Of the file that is written: overwrite, threads, checksums, dictionary, page_size, card, encrypt_key,
+        encrypt_passphrase, encrypt_all.
     """
     began = time.monotonic()
     if sum(way is not None for way in (count, bytes, fractions)) != 1:
@@ -457,11 +596,28 @@ def extract(
     passphrase: Passphrase = None,
     progress: ProgressArgument = None,
 ) -> Result:
-    """Each sample's payloads as files in a folder, with a manifest.jsonl. folder: its name; it appears whole or not at
-    all.
+    """Each sample's payloads as files in a folder, with a manifest.jsonl.
 
-    videos  of packets: "file", a video file of the same packets; "frames", a folder of PNG images; "sound", WAV
-    frames  of each video these: slice(0, 300, 30); as files a clip without sound, whose packets are copied
+    Parameters
+    ----------
+    source
+        A path, or a dataset of one whole file.
+    folder
+        Its name; it appears whole or not at all.
+    fields
+        These fields alone, in this order.
+    overwrite
+        Replace what exists.
+    videos
+        Of packets: "file", a video file of the same packets; "frames", a folder of PNG images; "sound", WAV.
+    frames
+        Of each video these: slice(0, 300, 30); as files a clip without sound, whose packets are copied.
+    key
+        Of an encrypted file: 32 bytes.
+    passphrase
+        Of an encrypted file.
+    progress
+        True: a bar on stderr; or a function that is called (:class:`mldf.Progress`).
     """
     began = time.monotonic()
     first, end, step = (frames.start or 0, frames.stop or 0, frames.step or 0) if frames is not None else (0, 0, 0)
@@ -495,12 +651,34 @@ def add_field(
 ) -> Result:
     """A new field for the samples of an existing file, in place, from a column of a CSV, TSV or JSON-lines file.
 
-    name        of the new field
-    source      the table
-    field       its type (``mldf.Float()``); None: from the data
-    column      of the table; None: the one of the field's name
-    key_column  rows are matched by the samples' keys, which are in this column
-    compress    the level of zstd
+    Parameters
+    ----------
+    path
+        The file that is changed.
+    name
+        Of the new field.
+    source
+        The table.
+    field
+        Its type (``mldf.Float()``); None: from the data.
+    format
+        Of a table: "csv", "tsv", "jsonl"; also "tar" or "folder"; None: by the file's name and bytes.
+    column
+        Of the table; None: the one of the field's name.
+    key_column
+        Rows are matched by the samples' keys, which are in this column.
+    compress
+        The level of zstd.
+    threads
+        None: the CPUs that this process may use.
+    key
+        Of an encrypted file: 32 bytes.
+    passphrase
+        Of an encrypted file.
+    max_decoded_bytes
+        What one compressed value may become, as for :func:`mldf.open`.
+    progress
+        True: a bar on stderr; or a function that is called (:class:`mldf.Progress`).
     """
     began = time.monotonic()
     if text("name", name) is None:
@@ -536,9 +714,34 @@ def repack(
 ) -> Result:
     """Writes the samples again, in order, without what appends left unused; out None: in place, atomically.
 
-    encode      "fast-jpeg": JPEGs become fast JPEGs where they can, without loss; "jpeg-original": fast JPEGs become
-                the JPEGs that they were made of. Images of other kinds are copied. None: all are copied
-    fast_limit  of "fast-jpeg": a result of more than so many times the JPEG's bytes stays a JPEG; None: 1.03
+    Parameters
+    ----------
+    path
+        The file that is changed.
+    out
+        The new file.
+    compress
+        With zstd: ``["text"]``, or with the level ``{"text": 9}``.
+    decompress
+        Nothing is compressed.
+    encode
+        "fast-jpeg": JPEGs become fast JPEGs where they can, without loss; "jpeg-original": fast JPEGs become the JPEGs
+        that they were made of. Images of other kinds are copied. None: all are copied.
+    fast_limit
+        Of "fast-jpeg": a result of more than so many times the JPEG's bytes stays a JPEG; None: 1.03.
+    key
+        Of an encrypted file: 32 bytes.
+    passphrase
+        Of an encrypted file.
+    decrypt
+        Write an encrypted file's samples in the clear.
+    max_decoded_bytes
+        What one compressed value may become, as for :func:`mldf.open`.
+    progress
+        True: a bar on stderr; or a function that is called (:class:`mldf.Progress`).
+    **output
+        Of the file that is written: overwrite, threads, checksums, dictionary, page_size, card, encrypt_key,
+        encrypt_passphrase, encrypt_all.
     """
     began = time.monotonic()
     options = {
@@ -560,9 +763,14 @@ def clean(folder: Path, *, dry_run: bool = False, other_hosts: bool = False) -> 
     the names of its parts. Files that are being written are locked and stay; so does ``OUT.partial``, from which a pack
     can go on.
 
-    folder        where to look, not below it
-    dry_run       only list
-    other_hosts   files of other hosts too; only while none of them writes there
+    Parameters
+    ----------
+    folder
+        Where to look, not below it.
+    dry_run
+        Only list.
+    other_hosts
+        Files of other hosts too; only while none of them writes there.
     """
     found = _mldf.clean(encode(folder), flag("dry_run", dry_run), flag("other_hosts", other_hosts))
     return [Leftover(*each) for each in found]
@@ -583,6 +791,25 @@ def repair(
     ``problems`` counts what cannot be mended in place, ``skipped`` lists it. Else every whole sample goes into a new
     file: each value has its checksum and decodes, and the key is whole. ``skipped`` lists the others, and ``lost`` says
     what else is not in the new file.
+
+    Parameters
+    ----------
+    path
+        The file that is changed.
+    out
+        The new file.
+    overwrite
+        Replace what exists.
+    threads
+        None: the CPUs that this process may use.
+    key
+        Of an encrypted file: 32 bytes.
+    passphrase
+        Of an encrypted file.
+    max_decoded_bytes
+        What one compressed value may become, as for :func:`mldf.open`.
+    progress
+        True: a bar on stderr; or a function that is called (:class:`mldf.Progress`).
     """
     began = time.monotonic()
     options = {

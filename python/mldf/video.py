@@ -11,9 +11,6 @@
 ...     w.append({"video": mldf.Frames([np.zeros((8, 8, 3), np.uint8)] * 3, fps=1000, pts=[0, 40, 85])})
 >>> isinstance(mldf.open(path)[0].video, mldf.Video)
 True
-
-nullable  a sample may lack the video
-compress  without effect: frames stay as they are, so that each can be read alone
 """
 
 from __future__ import annotations
@@ -46,16 +43,29 @@ IMAGES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff")
 class VideoFrames(Field):
     """A video, stored frame by frame: any of its frames can be read alone.
 
-    mode      "jpeg" (None): JPEG files; "image": files of any image format; "raw": pixels
-    channels  of a frame as it is decoded: 1, 3 (None) or 4
-    bits      of a channel: 8 (None) or 16
-    pts       frames have times of their own; otherwise they are 1/fps seconds apart
-    fps       frames a second of arrays, which do not say theirs: a number or a fraction
-    encode    "keep" (None): files stay what they are; "jpeg": frames become JPEG; "fast-jpeg": JPEGs that decode faster
-    quality   of JPEGs that are made, 1 to 100
-
     A Writer takes an array (frames, height, width, channels), the path of a folder of image files, a list of paths,
     bytes or arrays, and :class:`Frames`, which says the times too. Reading gives a :class:`Video`.
+
+    Parameters
+    ----------
+    mode
+        "jpeg" (None): JPEG files; "image": files of any image format; "raw": pixels.
+    channels
+        Of a frame as it is decoded: 1, 3 (None) or 4.
+    bits
+        Of a channel: 8 (None) or 16.
+    pts
+        Frames have times of their own; otherwise they are 1/fps seconds apart.
+    fps
+        Frames a second of arrays, which do not say theirs: a number or a fraction.
+    encode
+        "keep" (None): files stay what they are; "jpeg": frames become JPEG; "fast-jpeg": JPEGs that decode faster.
+    quality
+        Of JPEGs that are made, 1 to 100.
+    nullable
+        A sample may lack the video.
+    compress
+        Without effect: frames stay as they are, so that each can be read alone.
     """
 
     type_name: ClassVar[str] = "video_frames"
@@ -80,12 +90,21 @@ class VideoFrames(Field):
 class CompressedVideo(Field):
     """A video, stored as the packets of its codec (H.264, HEVC, VP9, AV1 and others), with its sound.
 
-    audio  False: sound is left out
-
     A Writer takes the path or the bytes of a video file (MP4, MKV, WebM, MOV, AVI, MPEG-TS ...), and decodes it once
     to find its frames; nothing is encoded again. A :class:`Video` of packets is taken as it is. Reading gives
     a :class:`Video`. docs/guides/video.md has more.
 
+    Parameters
+    ----------
+    audio
+        False: sound is left out.
+    nullable
+        A sample may lack the video.
+    compress
+        Without effect: frames stay as they are, so that each can be read alone.
+
+    Examples
+    --------
     >>> CompressedVideo(audio=False).arguments()
     {'audio': False}
     """
@@ -102,11 +121,20 @@ class CompressedVideo(Field):
 class OpticalFlow(Field):
     """How far each pixel of each frame moves: (dx, dy) in pixels.
 
-    dtype  how it is stored: "float16", or "int8" times a scale of each value's own (its largest number / 127)
-
     A Writer takes float32 arrays (frames, height, width, 2) or (height, width, 2), and the path or the bytes of a .flo
     file. NaN is kept: there the motion is not known. Reading gives float32 (frames, height, width, 2).
 
+    Parameters
+    ----------
+    dtype
+        How it is stored: "float16", or "int8" times a scale of each value's own (its largest number / 127).
+    nullable
+        A sample may lack the video.
+    compress
+        Without effect: frames stay as they are, so that each can be read alone.
+
+    Examples
+    --------
     >>> OpticalFlow("int8").arguments()
     {'dtype': '|i1'}
     """
@@ -140,9 +168,14 @@ def frame_rate(fps: Any) -> tuple[int, int]:
 class Frames:
     """Frames for a Writer, with their times.
 
-    frames  files (paths or bytes) or arrays (height, width, channels), one for each frame
-    fps     frames a second; with pts: ticks a second
-    pts     the tick that each frame is shown from, ascending; None: frame i is at tick i
+    Parameters
+    ----------
+    frames
+        Files (paths or bytes) or arrays (height, width, channels), one for each frame.
+    fps
+        frames a second; with pts: ticks a second.
+    pts
+        The tick that each frame is shown from, ascending; None: frame i is at tick i.
     """
 
     frames: Sequence[Any]
@@ -153,11 +186,16 @@ class Frames:
 class Video(Sequence[Any]):
     """A stored video: its frames are decoded when they are asked for.
 
-    ``video[i]`` is frame i, ``video[2:10:2]`` some of them, ``np.asarray(video)`` all. Datasets make these objects:
+    ``video[i]`` is frame i, ``video[2:10:2]`` some of them, ``np.asarray(video)`` all. Datasets make these objects.
 
-    field    of the dataset
-    payload  the stored bytes
-    record   the field's part of the row
+    Parameters
+    ----------
+    field
+        Of the dataset.
+    payload
+        The stored bytes.
+    record
+        The field's part of the row.
     """
 
     def __init__(self, field: FieldInfo, payload: npt.NDArray[np.uint8], record: bytes) -> None:
@@ -183,8 +221,12 @@ class Video(Sequence[Any]):
 
         It is decoded once, to find its frames; a Writer takes the result as it is.
 
-        file   its path or its bytes
-        audio  False: without its sound
+        Parameters
+        ----------
+        file
+            Its path or its bytes.
+        audio
+            False: without its sound.
         """
         if not isinstance(file, bytes):
             with open(file, "rb") as f:
@@ -198,8 +240,12 @@ class Video(Sequence[Any]):
         Its packets begin with the key frame that the first frame needs. Videos in fields :class:`mldf.CompressedVideo`
         can be cut.
 
-        first  the first frame
-        end    the frame after the last
+        Parameters
+        ----------
+        first
+            The first frame.
+        end
+            The frame after the last.
         """
         if self._value[0] != VIDEO_COMPRESSED:
             raise ArgumentError("cut: the video is stored frame by frame, and not as packets")
@@ -250,7 +296,10 @@ class Video(Sequence[Any]):
     def frames(self, numbers: Iterable[int]) -> npt.NDArray[Any]:
         """Some frames, as an array (count, height, width, channels).
 
-        numbers  which; negative ones count from the end
+        Parameters
+        ----------
+        numbers
+            Which; negative ones count from the end.
         """
         wanted = [int(number) for number in numbers]
         for number in wanted:
@@ -262,14 +311,20 @@ class Video(Sequence[Any]):
     def at(self, seconds: Iterable[float]) -> npt.NDArray[Any]:
         """The frames that are shown at some times: each the last one that does not begin later.
 
-        seconds  the times
+        Parameters
+        ----------
+        seconds
+            The times.
         """
         return self.frames(_mldf.video_find(self._value, float(second)) for second in seconds)
 
     def file(self, number: int) -> bytes:
         """The stored bytes of a frame: an image file, or pixels.
 
-        number  which; a negative one counts from the end
+        Parameters
+        ----------
+        number
+            Which; a negative one counts from the end.
         """
         if not -len(self) <= number < len(self):
             raise RangeError(f"no frame {number}: the video has {len(self)}")

@@ -76,6 +76,13 @@ class ItemView(Sequence[Sample]):
     piece. Other fields are those of the row that the item begins in; of ``segments``, and of fields along it, the item
     has its own entry; of ``steps``, numbers and arrays with a window are stacked, videos are those of the row. A random
     window is shown as its row's first.
+
+    Parameters
+    ----------
+    dataset
+        Whose rows it is made of.
+    text
+        As ``"windows(tokens, 1025)"``.
     """
 
     def __init__(self, dataset: Dataset, text: str) -> None:
@@ -136,13 +143,22 @@ class ItemView(Sequence[Sample]):
         return i if self._numbers is None else int(self._numbers[i])
 
     def locate(self, i: int) -> list[Piece]:
-        """The pieces that item `i` is made of, in order."""
+        """The pieces that item `i` is made of, in order.
+
+        Parameters
+        ----------
+        i
+            The item's number.
+        """
         return [Piece(*piece) for piece in self._core.locate(self._number(i), 0)]
 
     def find(self, row: int) -> list[int]:
         """The items that have a piece of a row.
 
-        row  its number in the dataset
+        Parameters
+        ----------
+        row
+            Its number in the dataset.
         """
         numbers = self.dataset._numbers(None)
         if not hasattr(row, "__index__") or not -len(numbers) <= row < len(numbers):
@@ -170,7 +186,13 @@ class ItemView(Sequence[Sample]):
         return sample_type(tuple(names))._make(values)
 
     def __getitem__(self, index: Any) -> Any:
-        """A sample; with a field's name, ``view[i, "x"]``, one value of it. index: the item's number."""
+        """A sample; with a field's name, ``view[i, "x"]``, one value of it.
+
+        Parameters
+        ----------
+        index
+            The item's number; or that and a field's name.
+        """
         name = None
         if isinstance(index, tuple) and len(index) == 2 and isinstance(index[1], str):
             index, name = index

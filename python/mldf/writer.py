@@ -23,7 +23,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from . import _mldf
 from .dataset import Dataset
@@ -40,23 +40,31 @@ from .sources import columns_of, named, samples_from, with_keys
 from .tokenizing import Tokenizing, tokenizing
 from .values import converter, plain
 
-__all__ = ["WriteResult", "Writer", "write"]
+__all__ = ["WriteResult", "Writer", "WriterOptions", "write"]
 
 CHECKPOINT_SECONDS = 30.0  # of write(resume=True)
 
 
 @dataclass(frozen=True)
 class WriteResult:
-    """What was written."""
+    """What was written.
+
+    Parameters
+    ----------
+    samples
+        In the file.
+    bytes
+        Of the file.
+    skipped
+        With on_error="skip": (number of the append call, why).
+    fields
+        Of the file.
+    """
 
     samples: int
-    """In the file."""
     bytes: int
-    """Of the file."""
     skipped: list[tuple[int, str]]
-    """With on_error="skip": (number of the append call, why)."""
     fields: Schema
-    """Of the file."""
 
 
 def writer_options(
@@ -95,24 +103,41 @@ def _card(card: Mapping[str, Any] | None) -> str | None:
         raise WrongTypeError(f"card takes what JSON can hold: {error}") from None
 
 
+class WriterOptions(TypedDict, total=False):
+    """The options of a :class:`Writer`, which explains them, and of what writes with one: :func:`write`.
+
+    >>> import mldf
+    >>> how: mldf.WriterOptions = {"overwrite": True, "on_error": "skip"}
+    """
+
+    overwrite: bool
+    """Replace an existing file."""
+    threads: int | None
+    """That encode; None: the CPUs this process may use; 0: none."""
+    card: Mapping[str, Any] | None
+    """A dict that describes the dataset."""
+    checksums: bool
+    """Of every payload and table (True)."""
+    dictionary: bool
+    """Train one zstd dictionary for the compressed fields."""
+    page_size: int | None
+    """A power of two; None: the library's choice."""
+    key: Key
+    """Encrypt with it: 32 bytes."""
+    passphrase: Passphrase
+    """Instead of a key."""
+    on_error: str
+    """ "raise", or "skip": leave out samples that cannot be encoded."""
+    check: bool
+    """Decode every image after it was encoded."""
+    resume: bool
+    """Keep PATH.partial when interrupted, and go on from it."""
+    encrypt_all: bool
+    """Encrypt names of fields, numbers, keys and card too."""
+
+
 class Writer:
     """Writes a dataset, sample by sample; threads encode while Python goes on.
-
-    path        the new file; it appears under this name only when it is complete and on disk
-    fields      ``{"image": mldf.Image(), "label": mldf.Int()}``; also names of types, dicts, or the schema of another
-                dataset
-    overwrite   replace an existing file
-    threads     that encode; None: the CPUs this process may use; 0: none
-    card        a dict that describes the dataset
-    checksums   of every payload and table
-    dictionary  train one zstd dictionary for the compressed fields
-    page_size   of the file, a power of two; None: the library's choice
-    progress    True: a bar on stderr; or a function that is called (:class:`mldf.Progress`)
-    key, passphrase   encrypt with them
-    encrypt_all       encrypt names of fields, numbers, keys and card too; opening needs the key, and reads all tables
-    on_error    "raise", or "skip": leave out samples that cannot be encoded
-    check       decode every image after it was encoded
-    resume      the file grows as PATH.partial, which outlives an interruption: see :meth:`checkpoint`
 
     Use it in a ``with`` block: its end completes the file, an exception inside it leaves nothing behind. Without
     ``with``, call :meth:`close`: a writer that is never closed writes no file, and says so on stderr.
@@ -120,6 +145,37 @@ class Writer:
     A value that its field cannot hold is refused at once, and the writer may go on; what only shows when an image is
     encoded may be raised by a later append or at the end, because threads encode, and ends the writer. Both name
     sample and field. Several threads may append; their samples come in the order in which they do.
+
+    Parameters
+    ----------
+    path
+        The new file; it appears under this name only when it is complete and on disk.
+    fields
+        ``{"image": mldf.Image(), "label": mldf.Int()}``; also names of types, dicts, or the schema of another dataset.
+    overwrite
+        Replace an existing file.
+    threads
+        That encode; None: the CPUs this process may use; 0: none.
+    card
+        A dict that describes the dataset.
+    checksums
+        Of every payload and table.
+    dictionary
+        Train one zstd dictionary for the compressed fields.
+    page_size
+        Of the file, a power of two; None: the library's choice.
+    key, passphrase
+        Encrypt with them.
+    on_error
+        "raise", or "skip": leave out samples that cannot be encoded.
+    check
+        Decode every image after it was encoded.
+    resume
+        The file grows as PATH.partial, which outlives an interruption: see :meth:`checkpoint`.
+    progress
+        True: a bar on stderr; or a function that is called (:class:`mldf.Progress`).
+    encrypt_all
+        Encrypt names of fields, numbers, keys and card too; opening needs the key, and reads all tables.
     """
 
     def __init__(
@@ -169,11 +225,18 @@ class Writer:
     ) -> Writer:
         """Appends samples to an existing MLDF file, with its schema. Until the end succeeds the file is what it was.
 
-        path             the file
-        threads          that encode; None: the CPUs this process may use; 0: none
-        key, passphrase  of an encrypted file
-        on_error         "raise", or "skip": leave out samples that cannot be encoded
-        progress         True: a bar on stderr; or a function that is called
+        Parameters
+        ----------
+        path
+            The file.
+        threads
+            That encode; None: the CPUs this process may use; 0: none.
+        key, passphrase
+            Of an encrypted file.
+        on_error
+            "raise", or "skip": leave out samples that cannot be encoded.
+        progress
+            True: a bar on stderr; or a function that is called.
         """
         self = cls.__new__(cls)
         options = {
@@ -230,11 +293,18 @@ class Writer:
         return self._calls - len(self._refused) + (len(self._waiting.held) if self._waiting else 0)
 
     def append(self, sample: Mapping[str, Any] | Sequence[Any], key: str | bytes | None = None) -> None:
-        """One sample: a dict of name to value, or a sequence of values in the fields' order.
+        """One sample.
 
         Values may be numbers, str, bytes, NumPy arrays, lists, PIL images, torch tensors (images: channels first),
-        and paths of files for images and bytes. What a dict lacks is a null. key: the sample's name; all samples
-        have one or none. Text for a field with a tokenizer waits until there is about 1 MB of it.
+        and paths of files for images and bytes. Text for a field with a tokenizer waits until there is about 1 MB of
+        it.
+
+        Parameters
+        ----------
+        sample
+            A dict of name to value, or a sequence of values in the fields' order. What a dict lacks is a null.
+        key
+            The sample's name; all samples have one or none.
         """
         if self._waiting is not None:
             self._wait(sample, key)
@@ -303,7 +373,15 @@ class Writer:
         )
 
     def extend(self, samples: Iterable[Any], keys: Iterable[str] | None = None) -> None:
-        """Many samples. samples: anything to iterate over; keys: as many names."""
+        """Many samples.
+
+        Parameters
+        ----------
+        samples
+            Anything to iterate over.
+        keys
+            As many names.
+        """
         if keys is None:
             for sample in samples:
                 self.append(sample)
@@ -315,6 +393,11 @@ class Writer:
         """With resume=True: makes all samples so far durable. After an interruption, a writer of the same path, fields
         and options goes on behind them, and its `position` is what was given here: where the caller is in its source.
         False: nothing could be saved yet, because a dictionary is still being learnt.
+
+        Parameters
+        ----------
+        position
+            Where the caller is in its source: a writer that goes on has it as its `position`.
         """
         with self._lock:
             self._tokenize()
@@ -456,18 +539,10 @@ def write(
     keys: Iterable[str] | None = None,
     decrypt: bool = False,
     progress: ProgressArgument = None,
-    **options: Any,
+    **options: Unpack[WriterOptions],
 ) -> WriteResult:
     """Writes anything that can be indexed or iterated: a torch dataset, a list of dicts, a generator, a dict of
     columns, a DataFrame, a pyarrow table, a structured array, another mldf dataset.
-
-    path      the new file
-    dataset   what is written
-    fields    as for :class:`Writer`; None: found from the values, and named in the result
-    keys      a name for each sample
-    decrypt   what comes of an encrypted dataset is not encrypted with its secret
-    progress  True: a bar on stderr; or a function that is called
-    options   those of :class:`Writer`
 
     Without fields, an mldf dataset keeps its own: images stay as they are stored, and keys go along. Of anything else
     the fields are found from the values, whole columns or the first 100 samples: numbers, text, bytes, images (uint8
@@ -476,6 +551,25 @@ def write(
     resume=True saves a checkpoint every now and then; the same call after an interruption goes on from there, if the
     samples come in the same order.
 
+    Parameters
+    ----------
+    path
+        The new file.
+    dataset
+        What is written.
+    fields
+        As for :class:`Writer`; None: found from the values, and named in the result.
+    keys
+        A name for each sample.
+    decrypt
+        What comes of an encrypted dataset is not encrypted with its secret.
+    progress
+        True: a bar on stderr; or a function that is called.
+    **options
+        Those of :class:`Writer`: :class:`mldf.WriterOptions`.
+
+    Examples
+    --------
     >>> import mldf, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "t.mldf")
     >>> mldf.write(path, [("one", 1), ("two", 2)], {"name": "text", "n": "int"}).samples
@@ -483,18 +577,19 @@ def write(
     >>> mldf.write(path, {"name": ["one", "two"], "n": [1, 2]}, overwrite=True).fields
     Schema(name: text, n: int)
     """
+    given: dict[str, Any] = {**options}
     source, decrypt = columns_of(dataset), flag("decrypt", decrypt)
     if isinstance(dataset, Dataset):
         source = dataset.with_options(decode=False) if fields is None else dataset
         keys = dataset.keys if keys is None and fields is None and dataset.has_keys else keys
         fields = dataset.schema if fields is None else fields
-        options.setdefault("card", dataset.card or None)
+        given.setdefault("card", dataset.card or None)
         if not decrypt:
-            other = options.get("key") or options.get("passphrase")
-            options |= {name: v for name, v in dataset._secret().items() if name == "encrypt_all" or not other}
+            other = given.get("key") or given.get("passphrase")
+            given |= {name: v for name, v in dataset._secret().items() if name == "encrypt_all" or not other}
     if fields is None:
         fields, source = infer_source(source)
-    with Reporting("write", progress) as hook, Writer(path, fields, **options) as writer:
+    with Reporting("write", progress) as hook, Writer(path, fields, **given) as writer:
         told, saved = 0.0, time.monotonic()
         done = _place(writer)
         samples, total = samples_from(source, done)
@@ -502,7 +597,7 @@ def write(
         pairs = ((sample, None) for sample in samples) if names is None else with_keys(samples, names)
         for i, (sample, key) in enumerate(pairs, done):
             writer.append(sample, key)
-            if options.get("resume") and time.monotonic() - saved > CHECKPOINT_SECONDS:
+            if given.get("resume") and time.monotonic() - saved > CHECKPOINT_SECONDS:
                 writer.checkpoint(str(i + 1).encode())
                 saved = time.monotonic()
             if hook is not None and (time.monotonic() - told > 0.05 or i + 1 == total):

@@ -27,6 +27,8 @@ struct packing_rule {
     uint64_t seed; /* best-fit: documents that take equal places come in a random order; 0: by their numbers */
     bool
         ranked; /* best-fit: the plan says which pieces take equal places (struct packing_ranks). Not part of what is stored */
+    /* Is called for each large block of memory that the plan takes, before it is used: huge pages may be asked for. NULL: nobody is. */
+    void (*large)(void *memory, size_t bytes);
 };
 
 struct packing_piece {

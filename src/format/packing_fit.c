@@ -62,6 +62,15 @@ void mldfi_packing_free(struct packing *p) {
     memset(p, 0, sizeof *p);
 }
 
+enum { LARGE = 4 << 20 };
+
+static void *take_block(const struct packing_rule *r, uint64_t count, size_t bytes, mldf_error *err) {
+    void *memory = mldfi_alloc((size_t)count * bytes, err);
+    if (memory && r->large && count * bytes >= LARGE)
+        r->large(memory, (size_t)count * bytes);
+    return memory;
+}
+
 /* ---- Documents --------------------------------------------------------------------------------------------------------------------- */
 
 /* A document with its ends: what it takes. */
@@ -123,8 +132,14 @@ static inline void piece_of(const struct packing_rule *r, uint64_t document, uin
     out->length = (uint32_t)((end < tokens ? end : tokens) - begin);
 }
 
+/* Of best-fit: what is counted in the same pass. */
+struct tally {
+    uint64_t *sizes; /* by size: rests of it */
+    uint64_t rests, full;
+};
+
 static mldf_status count_documents(const struct packing_rule *r, const uint64_t *lengths, struct packing *p,
-                                   mldf_error *err) {
+                                   struct tally *tally, mldf_error *err) {
     for (uint64_t i = 0; i < p->rows; i++) {
         if (!is_there(lengths[i]))
             continue;
@@ -134,6 +149,15 @@ static mldf_status count_documents(const struct packing_rule *r, const uint64_t 
                               lengths[i]);
         struct division d = divide(r, lengths[i]);
         p->pieces += d.full + (d.rest != 0);
+        if (tally) {
+            tally->full += d.full;
+            tally->rests += d.rest != 0;
+            tally->sizes[d.rest]++; /* sizes[0] is of nothing */
+        }
+        if (d.full + (d.rest != 0) == 1 && whole(r, lengths[i]) <= r->length) { /* most of them */
+            p->placed += lengths[i];
+            continue;
+        }
         p->cut += d.full + (d.rest != 0) > 1;
         uint64_t placed = lengths[i];
         if (whole(r, lengths[i]) > r->length && r->long_documents == PACKING_DROP)
@@ -168,7 +192,7 @@ static mldf_status take_memory(struct packing *p, uint64_t bins, mldf_error *err
     if (!mldfi_mul_u64(table, p->wide ? 16 : 12, &table) || !mldfi_mul_u64(bins + 1, 8, &bytes) ||
         !mldfi_add_u64(bytes, table, &bytes) || bytes > SIZE_MAX / 2)
         return mldfi_fail_memory(err, SIZE_MAX);
-    p->memory = mldfi_alloc((size_t)(bytes ? bytes : 1), err);
+    p->memory = take_block(&p->rule, bytes ? bytes : 1, 1, err);
     if (!p->memory)
         return MLDF_E_MEMORY;
     p->bins = bins;
@@ -236,14 +260,14 @@ static inline uint32_t rooms_find(const struct rooms *s, uint32_t least) {
     return (uint32_t)(at * 64) + (uint32_t)__builtin_ctzll(s->bits[0][at]);
 }
 
-static mldf_status rooms_begin(struct rooms *s, uint32_t length, uint64_t bins, mldf_error *err) {
-    size_t words = ((size_t)length >> 6) + 1;
+static mldf_status rooms_begin(struct rooms *s, const struct packing_rule *r, uint64_t bins, mldf_error *err) {
+    size_t words = ((size_t)r->length >> 6) + 1;
     for (int i = 0; i < 3; i++, words = (words >> 6) + 1) {
         s->words[i] = words;
         s->bits[i] = mldfi_alloc_zero(words, 8, err);
     }
-    s->head = mldfi_alloc(((size_t)length + 1) * sizeof *s->head, err);
-    s->bins = mldfi_alloc((size_t)(bins + 1) * sizeof *s->bins, err);
+    s->head = mldfi_alloc(((size_t)r->length + 1) * sizeof *s->head, err);
+    s->bins = take_block(r, bins + 1, sizeof *s->bins, err);
     return s->bits[0] && s->bits[1] && s->bits[2] && s->head && s->bins ? MLDF_OK : MLDF_E_MEMORY;
 }
 
@@ -275,28 +299,17 @@ static inline uint32_t aligned(const struct packing_rule *r, uint32_t size) {
     return r->align == 1 ? size : (size + r->align - 1) / r->align * r->align;
 }
 
-/* Counting sort by the rest, longest first; equal ones keep their order. */
+/* Counting sort by the rest, longest first; equal ones keep their order. starts begins as the number of rests of each size. */
 static mldf_status sort_rests(struct best_fit *b, const struct packing_rule *r, const uint64_t *lengths, uint64_t rows,
                               mldf_error *err) {
-    b->starts = mldfi_alloc_zero((size_t)r->length + 2, sizeof *b->starts, err);
-    if (!b->starts)
-        return MLDF_E_MEMORY;
-    for (uint64_t i = 0; i < rows; i++) {
-        if (!is_there(lengths[i]))
-            continue;
-        struct division d = divide(r, lengths[i]);
-        b->full += d.full;
-        if (d.rest)
-            b->starts[d.rest]++, b->rests++;
-    }
     uint64_t at = 0;
     for (uint32_t size = r->length; size > 0; size--) {
         uint64_t count = b->starts[size];
         b->starts[size] = at;
         at += count;
     }
-    b->order = mldfi_alloc((size_t)(b->rests + 1) * sizeof *b->order, err);
-    b->bin = mldfi_alloc((size_t)(b->rests + 1) * sizeof *b->bin, err);
+    b->order = take_block(r, b->rests + 1, sizeof *b->order, err);
+    b->bin = take_block(r, b->rests + 1, sizeof *b->bin, err);
     if (!b->order || !b->bin)
         return MLDF_E_MEMORY;
     for (uint64_t i = 0; i < rows; i++) {
@@ -359,6 +372,8 @@ static uint32_t place_rests(struct best_fit *b, const struct packing_rule *r) {
             bin = s->head[room];
             if ((s->head[room] = s->bins[bin].next) == UINT32_MAX)
                 rooms_clear(s, room);
+            else
+                __builtin_prefetch(&s->bins[s->head[room]], 1); /* it is the next one, mostly */
         }
         b->bin[i] = bin;
         room -= size;
@@ -376,7 +391,7 @@ static uint32_t place_rests(struct best_fit *b, const struct packing_rule *r) {
 static void write_full(const struct packing *p, const uint64_t *lengths, uint8_t *first, uint8_t *table) {
     uint64_t at = 0;
     for (uint64_t i = 0; i < p->rows; i++) {
-        if (!is_there(lengths[i]))
+        if (!is_there(lengths[i]) || whole(&p->rule, lengths[i]) < p->rule.length)
             continue;
         struct division d = divide(&p->rule, lengths[i]);
         for (uint64_t k = 0; k < d.full; k++, at++) {
@@ -388,6 +403,8 @@ static void write_full(const struct packing *p, const uint64_t *lengths, uint8_t
     }
 }
 
+enum { AHEAD = 12 };
+
 /* Bins that one piece fills come first, in the order of documents; then the others in the order in which they were opened. */
 static mldf_status write_bins(struct best_fit *b, struct packing *p, const uint64_t *lengths, uint32_t bins,
                               mldf_error *err) {
@@ -396,35 +413,40 @@ static mldf_status write_bins(struct best_fit *b, struct packing *p, const uint6
         return status;
     uint8_t *first = p->memory, *table = first + 8 * (p->bins + 1);
     write_full(p, lengths, first, table);
-    uint64_t at = b->full,
-             *next = mldfi_alloc(((size_t)bins + 1) * sizeof *next, err); /* by bin: where its next piece goes */
-    if (!next)
-        return MLDF_E_MEMORY;
+    struct open_bin *open =
+        b->rooms.bins; /* `next` becomes the place of a bin's next piece, counted from the first rest */
+    uint32_t at = 0;
     p->most_pieces = b->full ? 1 : 0;
     for (uint32_t bin = 0; bin < bins; bin++) {
-        uint32_t pieces = b->rooms.bins[bin].pieces;
-        mldfi_store_u64(first + 8 * (b->full + bin), at);
-        next[bin] = at;
+        uint32_t pieces = open[bin].pieces;
+        mldfi_store_u64(first + 8 * (b->full + bin), b->full + at);
+        open[bin].next = at;
         at += pieces;
         p->most_pieces = pieces > p->most_pieces ? pieces : p->most_pieces;
     }
-    mldfi_store_u64(first + 8 * p->bins, at);
+    mldfi_store_u64(first + 8 * p->bins, b->full + at);
     uint32_t ends = (p->rule.bos != 0) + (p->rule.eos != 0);
+    size_t entry = p->wide ? 16 : 12;
     for (uint64_t i = 0; i < b->rests; i++) {
         struct rest rest = b->order[i];
         struct packing_piece piece = {rest.document, 0, rest.places - ends};
+        if (i + 2 * AHEAD < b->rests) { /* bins and documents are anywhere: their memory, then that of the pieces */
+            if (b->order[i + 2 * AHEAD].places & REST_CUT)
+                __builtin_prefetch(&lengths[b->order[i + 2 * AHEAD].document]);
+            __builtin_prefetch(&open[b->bin[i + 2 * AHEAD]], 1);
+            __builtin_prefetch(table + entry * (b->full + open[b->bin[i + AHEAD]].next), 1);
+        }
         if (rest.places & REST_CUT) {
             struct division d = divide(&p->rule, lengths[rest.document]);
             piece_of(&p->rule, rest.document, lengths[rest.document], &d, d.full, &piece);
         }
-        uint64_t to = next[b->bin[i]]++;
-        put_piece(p, table, to, &piece);
+        uint32_t to = open[b->bin[i]].next++;
+        put_piece(p, table, b->full + to, &piece);
         if (p->ranks) {
-            p->ranks->rank[to - b->full] = (uint32_t)i;
-            p->ranks->piece[i] = (uint32_t)(to - b->full);
+            p->ranks->rank[to] = (uint32_t)i;
+            p->ranks->piece[i] = to;
         }
     }
-    free(next);
     return MLDF_OK;
 }
 
@@ -434,8 +456,8 @@ static mldf_status begin_ranks(struct best_fit *b, struct packing *p, mldf_error
     if (!ranks)
         return MLDF_E_MEMORY;
     ranks->full = b->full;
-    ranks->rank = mldfi_alloc((size_t)(b->rests + 1) * sizeof *ranks->rank, err);
-    ranks->piece = mldfi_alloc((size_t)(b->rests + 1) * sizeof *ranks->piece, err);
+    ranks->rank = take_block(&p->rule, b->rests + 1, sizeof *ranks->rank, err);
+    ranks->piece = take_block(&p->rule, b->rests + 1, sizeof *ranks->piece, err);
     ranks->ends = mldfi_alloc_zero((size_t)p->rule.length + 2, sizeof *ranks->ends, err);
     if (!ranks->rank || !ranks->piece || !ranks->ends)
         return MLDF_E_MEMORY;
@@ -447,13 +469,19 @@ static mldf_status best_fit(struct packing *p, const uint64_t *lengths, mldf_err
     struct best_fit b = {0};
     if (p->rows >= UINT32_MAX)
         return mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " rows; best-fit plans up to 2^32 - 2", p->rows);
-    mldf_status status = sort_rests(&b, &p->rule, lengths, p->rows, err);
+    struct tally tally = {mldfi_alloc_zero((size_t)p->rule.length + 2, sizeof *tally.sizes, err), 0, 0};
+    b.starts = tally.sizes;
+    mldf_status status = b.starts ? count_documents(&p->rule, lengths, p, &tally, err) : MLDF_E_MEMORY;
+    b.rests = tally.rests;
+    b.full = tally.full;
+    if (status >= 0)
+        status = sort_rests(&b, &p->rule, lengths, p->rows, err);
     if (status >= 0 && p->rule.seed)
         status = shuffle_ties(&b, &p->rule, err);
     if (status >= 0 && p->rule.ranked)
         status = begin_ranks(&b, p, err);
     if (status >= 0)
-        status = rooms_begin(&b.rooms, p->rule.length, b.rests, err);
+        status = rooms_begin(&b.rooms, &p->rule, b.rests, err);
     if (status >= 0)
         status = write_bins(&b, p, lengths, place_rests(&b, &p->rule), err);
     rooms_end(&b.rooms);
@@ -545,7 +573,7 @@ bool mldfi_packing_concat_next(const struct packing *p, struct packing_cursor *c
 
 static mldf_status concat(struct packing *p, const uint64_t *lengths, mldf_error *err) {
     uint64_t at = 0;
-    p->ends = mldfi_alloc((size_t)(p->rows + 1) * sizeof *p->ends, err);
+    p->ends = take_block(&p->rule, p->rows + 1, sizeof *p->ends, err);
     if (!p->ends)
         return MLDF_E_MEMORY;
     p->lengths = lengths;
@@ -581,8 +609,8 @@ mldf_status mldfi_packing_make(const struct packing_rule *rule, const uint64_t *
     out->version = PACKING_VERSION;
     out->rows = rows;
     out->wide = rows > UINT32_MAX;
-    if (status >= 0)
-        status = count_documents(rule, lengths, out, err);
+    if (status >= 0 && rule->algorithm != PACKING_BEST_FIT)
+        status = count_documents(rule, lengths, out, NULL, err);
     if (status < 0)
         return status;
     out->lengths_hash = mldfi_packing_hash(lengths, rows);

@@ -74,6 +74,14 @@ struct sink_options {
 
 mldf_status mldfi_sink_open(struct sample_sink **out, const struct sink_options *options, mldf_error *err);
 
+/* A sink over a writer that its owner opens and ends: `finish` and `abort` are not for it. The tools that make MLDF files of others have one. */
+struct writer_sink {
+    struct sample_sink base;
+    mldf_writer *writer;
+    size_t count; /* of fields */
+};
+void mldfi_sink_over(struct writer_sink *sink, mldf_writer *writer);
+
 /* ---- Where a file will have its parts, before it is written ------------------------------------------------------------- */
 
 /* A part of a file: it begins at the next multiple of `align`. bytes MLDF_NONE: not known. */

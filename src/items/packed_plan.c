@@ -8,6 +8,7 @@
 #include "field/type.h"
 #include "items/packed.h"
 #include "order/perm.h"
+#include "os/memory.h"
 #include "reader/foreign.h"
 #include "reader/plans.h"
 #include "util/buffer.h"
@@ -289,6 +290,8 @@ static mldf_status make_plans(mldf_view *view, const struct packing_rule *rule, 
     struct packed *p = view->packed;
     bool each = view->args[PACKED_PER_FILE].number != 0;
     size_t count = each ? view->reader_count : 1;
+    struct packing_rule huge = *rule;
+    huge.large = mldfi_memory_huge;
     mldf_status status = mldfi_packed_measure(view, p, p->first_document, err);
     uint64_t all = p->first_document[view->reader_count];
     if (status >= 0 && !each)
@@ -296,7 +299,7 @@ static mldf_status make_plans(mldf_view *view, const struct packing_rule *rule, 
     for (size_t i = 0; i < count && status >= 0; i++) {
         uint64_t first = p->first_document[i];
         p->plan_count = i + 1;
-        status = mldfi_packing_make(rule, p->lengths + first, p->first_document[i + 1] - first, &p->plans[i], err);
+        status = mldfi_packing_make(&huge, p->lengths + first, p->first_document[i + 1] - first, &p->plans[i], err);
         if (status >= 0 && p->plans[i].pieces > PIECES_MANY && rule->algorithm != PACKING_CONCAT)
             mldfi_warn(view->readers[0]->context,
                        "view packed: a plan of %" PRIu64 " pieces was made at opening; mldf plan-tokens stores it in "

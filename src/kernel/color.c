@@ -39,6 +39,6 @@ float mldfi_recolor(const struct kernels *k, const struct pixels *p, const struc
             table[0][v] = (uint8_t)(int32_t)mldfi_held((float)table[0][v] * steps[i].a + steps[i].b, 255.0f);
     memcpy(table[1], table[0], 256);
     memcpy(table[2], table[0], 256);
-    k->byte_tables(p, table);
+    k->byte_tables(p, (const uint8_t(*)[256])table);
     return mean ? k->recolor(p, NULL, 0, true) : 0;
 }

@@ -46,7 +46,7 @@ static inline void run_of_three(uint8_t *d, __mmask64 some, const struct table *
 }
 
 /* Colours in turn: byte k is of colour k % 3, and 64 leaves 1. */
-static void run_of_rgb(uint8_t *d, size_t n, uint8_t table[3][256]) {
+static void run_of_rgb(uint8_t *d, size_t n, const uint8_t table[3][256]) {
     const __mmask64 all = ~(__mmask64)0;
     struct table r = load_table(table[0]), g = load_table(table[1]), b = load_table(table[2]);
     size_t k = 0;
@@ -66,7 +66,7 @@ static void run_of_rgb(uint8_t *d, size_t n, uint8_t table[3][256]) {
     }
 }
 
-void mldfi_byte_tables_avx512vbmi(const struct pixels *p, uint8_t table[3][256]) {
+void mldfi_byte_tables_avx512vbmi(const struct pixels *p, const uint8_t table[3][256]) {
     size_t colors = mldfi_colors(p);
     uint8_t *d = p->data;
     bool alike = colors == 1 || (memcmp(table[0], table[1], 256) == 0 && memcmp(table[0], table[2], 256) == 0);

@@ -8,7 +8,7 @@ static void look_up(const struct pixels *p, size_t channel, const uint8_t table[
         d[k * p->step] = table[d[k * p->step]];
 }
 
-void mldfi_byte_tables_portable(const struct pixels *p, uint8_t table[3][256]) {
+void mldfi_byte_tables_portable(const struct pixels *p, const uint8_t table[3][256]) {
     uint8_t *d = p->data;
     if (p->channels != 3 || p->step != 3) {
         for (size_t c = 0; c < mldfi_colors(p); c++)

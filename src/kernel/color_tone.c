@@ -69,7 +69,7 @@ static void tone_u8(const struct kernels *kernels, const struct pixels *p, const
     for (size_t c = 0; c < colors; c++)
         for (int v = 0; v < 256; v++)
             table[c][v] = c == 0 || each ? (uint8_t)tone_value(&tones[c], MLDF_U8, (float)v) : table[0][v];
-    kernels->byte_tables(p, table);
+    kernels->byte_tables(p, (const uint8_t(*)[256])table);
 }
 
 void mldfi_tone(const struct kernels *kernels, const struct pixels *p, const struct tone *tones, bool each) {
@@ -223,7 +223,7 @@ static void equalize_u8(const struct kernels *kernels, const struct pixels *p) {
             for (int v = 0; v < 256; v++)
                 table[c][v] = (uint8_t)v;
     }
-    kernels->byte_tables(p, table);
+    kernels->byte_tables(p, (const uint8_t(*)[256])table);
 }
 
 void mldfi_equalize(const struct kernels *kernels, const struct pixels *p) {

@@ -2,6 +2,10 @@
  * mirroring is one run. finish_portable.c and its neighbours do the runs. */
 #include "kernel/finish.h"
 
+#include <string.h>
+
+#include "kernel/color.h"
+
 enum { STRIP = 512 }; /* pixels that go through a table at once */
 
 static bool finite32(float v) {
@@ -36,8 +40,14 @@ static void *place(const struct finish_row *row, void *dst, size_t at) {
     return (uint8_t *)dst + elements * bytes;
 }
 
-static void through_table(const uint8_t (*table)[256], uint32_t channels, const uint8_t *in, size_t pixels,
-                          uint8_t *out) {
+static void through_table(const struct kernels *k, const uint8_t (*table)[256], uint32_t channels, const uint8_t *in,
+                          size_t pixels, uint8_t *out) {
+    if (k->tables_first && (channels == 3 || channels == 1)) {
+        const struct pixels p = {out, MLDF_U8, pixels, channels, channels, 1};
+        memcpy(out, in, pixels * channels);
+        k->byte_tables(&p, table);
+        return;
+    }
     if (channels == 3) {
         for (size_t i = 0; i < pixels; i++, in += 3, out += 3) {
             out[0] = table[0][in[0]];
@@ -65,7 +75,7 @@ void mldfi_finish_row(const struct kernels *k, const struct finish_row *row, con
     }
     for (size_t from = 0; from < pixels; from += STRIP) {
         size_t n = pixels - from < STRIP ? pixels - from : STRIP;
-        through_table(table, row->channels, in + from * row->channels, n, strip);
+        through_table(k, table, row->channels, in + from * row->channels, n, strip);
         k->finish(row, strip, n, place(row, dst, row->mirror ? at + pixels - from - n : at + from));
     }
 }

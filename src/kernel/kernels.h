@@ -93,7 +93,7 @@ struct kernels {
     /* mldfi_recolor, which calls it. */
     float (*recolor)(const struct pixels *p, const struct recolor *steps, size_t count, bool mean);
     /* Each value of an image of 8 bits by its colour's table; alpha stays. */
-    void (*byte_tables)(const struct pixels *p, uint8_t table[3][256]);
+    void (*byte_tables)(const struct pixels *p, const uint8_t table[3][256]);
     bool tables_first; /* byte_tables is faster than one step of arithmetic */
     /* Sharpness: v + (1 - factor) * (smooth - v), smooth being the 3 x 3 mean with weight 5 in the middle, rounded for integers; the
      * outermost pixels stay. rows: memory for two rows of the image, aligned to its elements. */

@@ -1,4 +1,5 @@
-/* Bilinear resizing with AVX-512 (F, BW, DQ, VL). */
+/* The loops of resize.h for AVX-512 (F, BW, DQ, VL): bilinear resizing, 16 numbers at once. The same bits as resize_portable.c, which says what is
+ * computed; variants.h chooses between them. */
 #include "kernel/variants.h"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)

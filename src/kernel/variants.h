@@ -23,7 +23,7 @@
     void mldfi_warp_bilinear_##ISA(const struct warp *w)
 
 COLOR_VARIANT(portable);
-void mldfi_byte_tables_portable(const struct pixels *p, uint8_t table[3][256]);
+void mldfi_byte_tables_portable(const struct pixels *p, const uint8_t table[3][256]);
 extern const struct fft_kernels mldfi_fft_portable, mldfi_fft_avx2; /* the second on x86-64 only */
 extern const struct video_kernels mldfi_video_portable;
 FILTER_VARIANT(portable);
@@ -39,7 +39,7 @@ COLOR_VARIANT(avx512);
 FILTER_VARIANT(sse4);
 FILTER_VARIANT(avx2);
 FILTER_VARIANT(avx512);
-void mldfi_byte_tables_avx512vbmi(const struct pixels *p, uint8_t table[3][256]);
+void mldfi_byte_tables_avx512vbmi(const struct pixels *p, const uint8_t table[3][256]);
 void mldfi_down_planes_avx512(const uint8_t *rows, size_t stride, const int16_t *weights, uint32_t taps, size_t pixels,
                               int16_t *out, size_t plane);
 void mldfi_across_planes_avx512(const struct tap_table *table, uint32_t planes, const int16_t *row, size_t plane,

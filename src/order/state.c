@@ -1,4 +1,5 @@
-/* The state of a run as JSON, and whether it belongs to an order. */
+/* Where a training run is (epoch, position, what it has seen), as JSON that a checkpoint keeps, and back; a state of another order is refused, by the
+ * digest (digest.c). docs/order.md states the members. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -53,6 +53,18 @@ void mldfi_block_free(void *block, size_t capacity) {
         (void)munmap(block, capacity);
 }
 
+void mldfi_memory_huge(void *memory, size_t bytes) {
+#if defined(MADV_HUGEPAGE)
+    uintptr_t begin = (uintptr_t)memory, end = begin + bytes;
+    begin = (begin + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    end = end / HUGE_BYTES * HUGE_BYTES;
+    if (begin < end)
+        (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+#else
+    (void)memory, (void)bytes;
+#endif
+}
+
 /* No page is smaller than this; one that is larger is looked at more than once, which costs nothing. */
 enum { LEAST_PAGE = 4096 };
 

@@ -9,6 +9,9 @@
 void *mldfi_block_alloc(size_t bytes, size_t *capacity);
 void mldfi_block_free(void *block, size_t capacity);
 
+/* Asks for huge pages under memory that nobody has touched; where the system has none, nothing happens. */
+void mldfi_memory_huge(void *memory, size_t bytes);
+
 /* Looks at every page of it: what is mapped and not in memory is waited for here. */
 void mldfi_memory_touch(const void *data, size_t bytes);
 

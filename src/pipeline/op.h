@@ -6,6 +6,7 @@
  *   infer  type of the input → type of the output; constants are computed into op->state                (graph.c calls)
  *   draw   for each sample: everything that depends on random numbers or on the image's size, into a small struct that is the same for
  *          all members of a group (image, mask, boxes, points)                                        (run.c calls)
+ *   dims   of the output, of types and samples, where the input's dims say them; else
  *   shape  dims of this sample's output
  *   run    the work; the plain definition of the operation. Rewriting (plan.c) may replace it by something that gives the same bits.
  *
@@ -200,7 +201,10 @@ struct op_type {
     /* OP_TIME whose elements are not those of its input: the wanted span of the output from what pull asked for. in and out are that long. */
     mldf_status (*part)(const struct op *op, const void *draw, struct span have, const struct tensor *in,
                         struct span want, struct tensor *out, struct op_work *work, mldf_error *err);
-    /* out comes with dtype, axes and ndim of op->out and the dims of `in`, where they have as many. NULL: they stay. */
+    /* The dims of the output where they are a function of the input's: of types (draw NULL; DIM_VARIES goes through) and of samples alike. in has
+     * op->in.ndim of them, out op->out.ndim; infer says nothing of them, nor of `most`. NULL: infer and shape say it. */
+    void (*dims)(const struct op *op, const void *draw, const int64_t *in, int64_t *out);
+    /* out comes with dtype, axes and ndim of op->out and the dims of `in`, where they have as many, or of `dims`. NULL: they stay. */
     mldf_status (*shape)(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
                          mldf_error *err);
     /* out->data has room for the shape; aligned to 64. in and out do not overlap unless OP_IN_PLACE says that they may be equal. */

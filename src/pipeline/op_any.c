@@ -29,10 +29,10 @@ static mldf_status copy_run(const struct op *op, const void *draw, const struct 
 }
 
 /* Elements of a value, or DIM_VARIES. */
-static int64_t fixed_count(const struct edge *in) {
+static int64_t count_of(const int64_t *dims, uint32_t ndim) {
     int64_t count = 1;
-    for (uint32_t i = 0; i < in->ndim; i++)
-        if (in->dims[i] == DIM_VARIES || __builtin_mul_overflow(count, in->dims[i], &count))
+    for (uint32_t i = 0; i < ndim; i++)
+        if (dims[i] == DIM_VARIES || __builtin_mul_overflow(count, dims[i], &count))
             return DIM_VARIES;
     return count;
 }
@@ -129,7 +129,7 @@ static bool resolve(const struct arg *shape, uint64_t count, uint64_t *dims) {
 
 static mldf_status reshape_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     const struct arg *shape = &op->args[0];
-    int64_t count = fixed_count(in);
+    int64_t count = count_of(in->dims, in->ndim);
     uint64_t dims[MLDF_MAX_DIMS], most = most_count(in);
     uint32_t open = 0;
     if (!is_array(in))
@@ -173,18 +173,12 @@ static mldf_status flatten_infer(struct op *op, const struct edge *in, struct ed
         return mldfi_edge_refuse(op, in, "an array", err);
     begin_array(in, out);
     out->ndim = 1;
-    out->dims[0] = fixed_count(in);
-    out->most[0] = most_count(in);
     return MLDF_OK;
 }
 
-static mldf_status flatten_shape(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
-                                 mldf_error *err) {
-    (void)op;
+static void flatten_dims(const struct op *op, const void *draw, const int64_t *in, int64_t *out) {
     (void)draw;
-    (void)err;
-    out->dims[0] = mldfi_tensor_count(in);
-    return MLDF_OK;
+    out[0] = count_of(in, op->in.ndim);
 }
 
 static const struct op_type mldfi_op_flatten = {
@@ -192,7 +186,7 @@ static const struct op_type mldfi_op_flatten = {
     .help = "all elements in one dimension",
     .flags = OP_IN_PLACE,
     .infer = flatten_infer,
-    .shape = flatten_shape,
+    .dims = flatten_dims,
     .run = copy_run,
 };
 
@@ -202,22 +196,16 @@ static mldf_status squeeze_infer(struct op *op, const struct edge *in, struct ed
     begin_array(in, out);
     out->ndim = 0;
     for (uint32_t i = 0; i < in->ndim; i++)
-        if (in->dims[i] != 1) {
-            out->dims[out->ndim] = in->dims[i];
-            out->most[out->ndim++] = in->most[i];
-        }
+        out->ndim += in->dims[i] != 1;
     return MLDF_OK;
 }
 
-static mldf_status squeeze_shape(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
-                                 mldf_error *err) {
+static void squeeze_dims(const struct op *op, const void *draw, const int64_t *in, int64_t *out) {
     uint32_t n = 0;
     (void)draw;
-    (void)err;
-    for (uint32_t i = 0; i < in->ndim; i++)
+    for (uint32_t i = 0; i < op->in.ndim; i++)
         if (op->in.dims[i] != 1)
-            out->dims[n++] = in->dims[i];
-    return MLDF_OK;
+            out[n++] = in[i];
 }
 
 static const struct op_type mldfi_op_squeeze = {
@@ -225,7 +213,7 @@ static const struct op_type mldfi_op_squeeze = {
     .help = "without the dimensions that are always 1",
     .flags = OP_IN_PLACE,
     .infer = squeeze_infer,
-    .shape = squeeze_shape,
+    .dims = squeeze_dims,
     .run = copy_run,
 };
 
@@ -246,7 +234,7 @@ static uint32_t axis_of(const struct op *op, uint32_t ndim) {
 static mldf_status check_inputs(const struct op *op, const struct edge *in, size_t count, uint32_t free_axis,
                                 mldf_error *err) {
     for (size_t k = 0; k < count; k++) {
-        if (!is_array(&in[k]) || fixed_count(&in[k]) == DIM_VARIES)
+        if (!is_array(&in[k]) || count_of(in[k].dims, in[k].ndim) == DIM_VARIES)
             return mldfi_edge_refuse(op, &in[k], "inputs of fixed shape", err);
         if (in[k].dtype != in[0].dtype)
             return mldfi_edge_refuse(op, &in[k], "inputs of one element type (cast the others)", err);

@@ -1,4 +1,5 @@
-/* What lies outside an image, or is painted over it: numbers of the text become pixels. */
+/* The parameters `fill` and `mask_fill` of operations that show what was not in the image (rotations, borders) or paint over it (erasing): their
+ * numbers become pixels of the image's type. */
 #ifndef MLDF_PIPELINE_OP_FILL_H
 #define MLDF_PIPELINE_OP_FILL_H
 

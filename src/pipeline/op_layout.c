@@ -59,12 +59,13 @@ static const struct op_param layout_params[] = {
     OP_END_OF_PARAMS,
 };
 
-/* dims of one layout → dims of the other */
-static void turn_dims(bool planar, const uint64_t in[3], uint64_t out[3]) {
-    uint64_t a = in[0], b = in[1], c = in[2];
-    out[0] = planar ? c : b;
-    out[1] = planar ? a : c;
-    out[2] = planar ? b : a;
+/* Dims of one layout become those of the other, where they differ. */
+static void layout_dims(const struct op *op, const void *draw, const int64_t *in, int64_t *out) {
+    static const uint8_t to_planar[3] = {2, 0, 1}, to_interleaved[3] = {1, 2, 0};
+    bool planar = mldfi_planar(op->out.axes), turned = mldfi_planar(op->in.axes) != planar;
+    (void)draw;
+    for (uint32_t i = 0; i < op->out.ndim; i++)
+        out[i] = in[!turned ? i : planar ? to_planar[i] : to_interleaved[i]];
 }
 
 static mldf_status layout_infer(struct op *op, const struct edge *in, struct edge *out, bool planar, mldf_error *err) {
@@ -79,25 +80,8 @@ static mldf_status layout_infer(struct op *op, const struct edge *in, struct edg
     if (!mldfi_convertible(in->dtype, to))
         return refuse_dtype(in, to, err);
     out->dtype = to;
-    if (mldfi_planar(in->axes) != planar) {
-        uint64_t dims[3] = {(uint64_t)in->dims[0], (uint64_t)in->dims[1], (uint64_t)in->dims[2]};
-        turn_dims(planar, dims, dims);
-        for (int i = 0; i < 3; i++)
-            out->dims[i] = (int64_t)dims[i];
-        turn_dims(planar, in->most, out->most);
+    if (mldfi_planar(in->axes) != planar)
         mldfi_set_axes(out->axes, planar ? "chw" : "hwc");
-    }
-    return MLDF_OK;
-}
-
-static mldf_status layout_shape(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
-                                mldf_error *err) {
-    (void)op;
-    (void)draw;
-    (void)err;
-    memcpy(out->dims, in->dims, sizeof out->dims);
-    if (mldfi_planar(in->axes) != mldfi_planar(out->axes))
-        turn_dims(mldfi_planar(out->axes), in->dims, out->dims);
     return MLDF_OK;
 }
 
@@ -141,7 +125,7 @@ const struct op_type mldfi_op_chw = {
     .flags = OP_GROUP,
     .params = layout_params,
     .infer = chw_infer,
-    .shape = layout_shape,
+    .dims = layout_dims,
     .run = layout_run,
     .emit = mldfi_code_cast, /* the loop knows the layouts */
 };
@@ -152,7 +136,7 @@ const struct op_type mldfi_op_hwc = {
     .flags = OP_GROUP,
     .params = layout_params,
     .infer = hwc_infer,
-    .shape = layout_shape,
+    .dims = layout_dims,
     .run = layout_run,
     .emit = mldfi_code_cast, /* the loop knows the layouts */
 };

@@ -141,16 +141,13 @@ static mldf_status mfcc_infer(struct op *op, const struct edge *in, struct edge 
     if (!t)
         return MLDF_E_MEMORY;
     *out = *in;
-    mldfi_edge_fix(out, at, count);
     return mfcc_table(t, (uint32_t)count, (uint32_t)in->dims[at], op->args[MFCC_LIFTER].f, err);
 }
 
-static mldf_status mfcc_shape(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
-                              mldf_error *err) {
-    (void)draw, (void)err;
-    memcpy(out->dims, in->dims, sizeof out->dims);
-    out->dims[mldfi_grid_bands_at(in->axes)] = ((const struct band_table *)op->state)->bands;
-    return MLDF_OK;
+static void mfcc_dims(const struct op *op, const void *draw, const int64_t *in, int64_t *out) {
+    (void)draw;
+    memcpy(out, in, op->out.ndim * sizeof *out);
+    out[mldfi_grid_bands_at(op->in.axes)] = op->args[MFCC_COUNT].i;
 }
 
 /* Eight frames into lanes, and results out of them. */
@@ -208,7 +205,7 @@ static const struct op_type op_mfcc = {
     .params = mfcc_params,
     .infer = mfcc_infer,
     .free_state = mfcc_free,
-    .shape = mfcc_shape,
+    .dims = mfcc_dims,
     .run = mfcc_run,
 };
 

@@ -21,12 +21,15 @@ mldf_status mldfi_op_infer(struct op *op, const struct edge *in, size_t count, m
     op->out = in[0];
     if (op->type->infer_many && !op->type->infer)
         return op->type->infer_many(op, in, count, &op->out, err);
-    return op->type->infer ? op->type->infer(op, &op->in, &op->out, err) : MLDF_OK;
+    mldf_status status = op->type->infer ? op->type->infer(op, &op->in, &op->out, err) : MLDF_OK;
+    if (status == MLDF_OK)
+        mldfi_infer_dims(op);
+    return status;
 }
 
 mldf_status mldfi_op_from_text(const char *text, const struct edge *in, struct op *op, mldf_error *err) {
     struct mldf_pipeline pipeline = {0};
-    struct lexer lexer = {text, strlen(text), {0}, 0, &pipeline.arena};
+    struct lexer lexer = mldfi_pipeline_lexer(text, strlen(text), &pipeline.arena);
     struct step step;
     memset(op, 0, sizeof *op);
     mldf_status status = parse_one(&lexer, &step, err);

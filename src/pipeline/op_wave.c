@@ -27,16 +27,12 @@ static mldf_status mono_infer(struct op *op, const struct edge *in, struct edge 
         return mldfi_edge_refuse(op, in, "at least one channel", err);
     out->ndim = 1;
     mldfi_set_axes(out->axes, "t");
-    out->dims[0] = in->dims[1];
-    out->most[0] = in->most[1];
     return MLDF_OK;
 }
 
-static mldf_status mono_shape(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
-                              mldf_error *err) {
-    (void)op, (void)draw, (void)err;
-    out->dims[0] = in->dims[in->ndim - 1];
-    return MLDF_OK;
+static void mono_dims(const struct op *op, const void *draw, const int64_t *in, int64_t *out) {
+    (void)draw;
+    out[0] = in[op->in.ndim - 1];
 }
 
 /* As decode_audio(mono=true): the sum of the channels in their order, times 1 / channels. */
@@ -61,7 +57,7 @@ static const struct op_type op_mono = {
     .name = "mono",
     .help = "the mean of a recording's channels: (t)",
     .infer = mono_infer,
-    .shape = mono_shape,
+    .dims = mono_dims,
     .run = mono_run,
 };
 
@@ -81,23 +77,15 @@ static mldf_status channels_infer(struct op *op, const struct edge *in, struct e
         if (which->list[i] >= (double)have)
             return mldfi_fail(err, MLDF_E_ARGUMENT, "there is no channel %g; the recordings have %" PRId64,
                               which->list[i], have);
-    uint32_t t = in->ndim - 1;
     out->ndim = which->count == 1 ? 1 : 2;
     mldfi_set_axes(out->axes, which->count == 1 ? "t" : "ct");
-    out->dims[out->ndim - 1] = in->dims[t];
-    out->most[out->ndim - 1] = in->most[t];
-    if (out->ndim == 2)
-        mldfi_edge_fix(out, 0, which->count);
     return MLDF_OK;
 }
 
-static mldf_status channels_shape(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
-                                  mldf_error *err) {
-    (void)draw, (void)err;
-    uint64_t n = in->dims[in->ndim - 1];
-    out->dims[0] = op->args[0].count;
-    out->dims[out->ndim - 1] = n;
-    return MLDF_OK;
+static void channels_dims(const struct op *op, const void *draw, const int64_t *in, int64_t *out) {
+    (void)draw;
+    out[0] = op->args[0].count;
+    out[op->out.ndim - 1] = in[op->in.ndim - 1];
 }
 
 static mldf_status channels_run(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
@@ -115,7 +103,7 @@ static const struct op_type op_channels = {
     .help = "some of a recording's channels: (t) where it is one",
     .params = channels_params,
     .infer = channels_infer,
-    .shape = channels_shape,
+    .dims = channels_dims,
     .run = channels_run,
 };
 

@@ -228,7 +228,7 @@ static mldf_status bind_fallback(const char *operation, const struct op_param *p
                                  mldf_error *err) {
     struct arena arena = {0};
     struct literal value;
-    struct lexer lexer = {param->fallback, strlen(param->fallback), {0}, 0, &arena};
+    struct lexer lexer = mldfi_pipeline_lexer(param->fallback, strlen(param->fallback), &arena);
     struct binder b = {lexer.text, lexer.bytes, operation, param};
     if (lexer.bytes == 0)
         return bind_nothing(param, out, err);

@@ -223,7 +223,7 @@ static mldf_status take_all(struct parser *p, mldf_error *err) {
 
 static mldf_status parse(struct mldf_pipeline *pipeline, mldf_error *err) {
     size_t valid = mldfi_utf8_valid_prefix(pipeline->text, pipeline->text_bytes);
-    struct parser p = {{pipeline->text, pipeline->text_bytes, {0}, 0, &pipeline->arena}, pipeline, 0};
+    struct parser p = {mldfi_pipeline_lexer(pipeline->text, pipeline->text_bytes, &pipeline->arena), pipeline, 0};
     if (valid < pipeline->text_bytes)
         return mldfi_pipeline_fail(pipeline->text, valid, valid, err, MLDF_E_SYNTAX, "this is not UTF-8");
     return take_all(&p, err);

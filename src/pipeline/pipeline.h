@@ -5,6 +5,7 @@
 #include "field/field.h"
 #include "pipeline/op.h"
 #include "pipeline/plan.h"
+#include "util/arena.h"
 
 /* ---- Text → statements (parse.c) ---------------------------------------------------------------------------------------------- */
 
@@ -48,11 +49,6 @@ struct statement {
     struct step *steps;
     size_t step_count;
 };
-/* Memory that is freed at once (lex.c). Begins as {0}. */
-struct arena_block;
-struct arena {
-    struct arena_block *blocks;
-};
 struct mldf_pipeline {
     const mldf_context *context;
     struct arena arena;
@@ -90,6 +86,10 @@ void mldfi_op_free(struct op *op);
 mldf_status mldfi_op_write(const struct op *op, mldf_buffer *out, mldf_error *err);
 /* Calls infer, or infer_many where the type has only that; fills op->in and op->out. */
 mldf_status mldfi_op_infer(struct op *op, const struct edge *in, size_t count, mldf_error *err);
+/* What op_type.dims says of op->out (op_dims.c); and the dims of a sample's output. */
+void mldfi_infer_dims(struct op *op);
+mldf_status mldfi_op_shape(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
+                           mldf_error *err);
 /* "u8" → MLDF_U8 ...; NONE when unknown. */
 mldf_dtype mldfi_dtype_word(const char *word, size_t bytes);
 const char *mldfi_dtype_short(mldf_dtype dtype); /* "u8", "f32" ... */

@@ -1,6 +1,6 @@
 /* Runs of point-wise steps as one pass over the pixels. Either they are one affine map and a change of type and layout, which the kernels
  * do in registers, or, for 8-bit pixels, a table of 256 values for each channel, made by running the very steps on a ramp: so it is
- * exact whatever they are. */
+ * exact whatever they are. Where steps that give bytes are followed by an affine map, the table is of bytes, and the kernels do both. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +53,19 @@ static bool plan_affine(const struct op *ops, size_t count, struct finish *f) {
     return true;
 }
 
+/* The least number of leading steps that give bytes, such that the steps after them are one affine map or a layout; 0: there is none. */
+static size_t plan_bytes(const struct op *ops, size_t count, struct finish *f) {
+    for (size_t n = 1; n <= count; n++) {
+        const struct edge *between = &ops[n - 1].out;
+        if (between->dtype != MLDF_U8 || mldfi_planar(between->axes))
+            return 0;
+        *f = (struct finish){.dtype = MLDF_U8};
+        if (n == count || plan_affine(ops + n, count - n, f))
+            return n;
+    }
+    return 0;
+}
+
 void mldfi_plan_finish(const struct plan *plan, const struct chain *chain, size_t first, struct finish_plan *out) {
     size_t end = chain->op_count, count = 0;
     *out = (struct finish_plan){.first = first};
@@ -75,6 +88,8 @@ void mldfi_plan_finish(const struct plan *plan, const struct chain *chain, size_
     const struct edge *result = &op[count - 1].out;
     if (!out->affine)
         out->use = in->dtype == MLDF_U8 && mldfi_edge_channels(result) == in->dims[2];
+    if (out->use && !out->affine)
+        out->bytes = plan_bytes(op, count, &out->finish);
 }
 
 /* The steps on a ramp: an image of 256 x 1 pixels, every channel 0 to 255. */
@@ -90,7 +105,7 @@ static mldf_status make_table(const struct run *r, struct side *side, const stru
         memset((uint8_t *)t.data + v * channels, (int)v, channels);
     uint8_t *room[2] = {out->data + 2 * bytes, out->data + bytes};
     struct frame frame = side->chains[chain - r->plan->graph.chains].frame;
-    for (size_t i = 0; i < plan->count; i++) {
+    for (size_t i = 0; i < (plan->bytes ? plan->bytes : plan->count); i++) {
         const void *draw;
         struct tensor next = mldfi_tensor_of(&ops[i].out);
         next.data = room[i % 2];
@@ -110,15 +125,10 @@ static mldf_status make_table(const struct run *r, struct side *side, const stru
     return MLDF_OK;
 }
 
-mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struct chain *chain,
-                             const struct finish_plan *plan, const struct raster *image, bool mirror_x, bool mirror_y,
-                             void *dst, mldf_error *err) {
-    if (plan->affine) {
-        mldfi_finish(r->worker->work.kernels, image, mirror_x, mirror_y, &plan->finish, dst);
-        return MLDF_OK;
-    }
+/* The table of a sample, or the one that all have, in the chain's memory. */
+static mldf_status get_table(const struct run *r, struct side *side, const struct chain *chain,
+                             const struct finish_plan *plan, void **out, mldf_error *err) {
     struct chain_memory *memory = &side->chains[chain - r->plan->graph.chains];
-    const struct edge *out = &chain->ops[plan->first + plan->count - 1].out;
     if (plan->random || memory->table_of != plan) {
         memory->table_of = NULL;
         mldf_status status = make_table(r, side, chain, plan, &memory->table, err);
@@ -126,7 +136,35 @@ mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struc
             return status;
         memory->table_of = plan;
     }
-    mldfi_lookup(image, mirror_x, mirror_y, memory->table.data, mldf_dtype_bytes(out->dtype), mldfi_planar(out->axes),
-                 dst);
+    *out = memory->table.data;
+    return MLDF_OK;
+}
+
+mldf_status mldfi_finish_of(const struct run *r, struct side *side, const struct chain *chain,
+                            const struct finish_plan *plan, struct finish *out, mldf_error *err) {
+    void *table = NULL;
+    mldf_status status = plan->affine ? MLDF_OK : get_table(r, side, chain, plan, &table, err);
+    *out = plan->finish;
+    out->table = (const uint8_t(*)[256])table;
+    return status;
+}
+
+mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struct chain *chain,
+                             const struct finish_plan *plan, const struct raster *image, bool mirror_x, bool mirror_y,
+                             void *dst, mldf_error *err) {
+    mldf_status status;
+    if (mldfi_finish_is_kernel(plan)) {
+        struct finish finish;
+        status = mldfi_finish_of(r, side, chain, plan, &finish, err);
+        if (status == MLDF_OK)
+            mldfi_finish(r->worker->work.kernels, image, mirror_x, mirror_y, &finish, dst);
+        return status;
+    }
+    const struct edge *out = &chain->ops[plan->first + plan->count - 1].out;
+    void *table;
+    status = get_table(r, side, chain, plan, &table, err);
+    if (status < 0)
+        return status;
+    mldfi_lookup(image, mirror_x, mirror_y, table, mldf_dtype_bytes(out->dtype), mldfi_planar(out->axes), dst);
     return MLDF_OK;
 }

@@ -206,7 +206,7 @@ mldf_status mldfi_shape_step(const struct run *r, const struct op *op, const voi
     if (op->frames)
         mldfi_frame_at(value, 0, &frame);
     *out = mldfi_tensor_like(op, &frame);
-    mldf_status status = op->type->shape ? op->type->shape(op, draw, &frame, out, err) : MLDF_OK;
+    mldf_status status = mldfi_op_shape(op, draw, &frame, out, err);
     if (op->frames)
         mldfi_clip_of(out, value->dims[0], value, out);
     return status == MLDF_OK ? check_sound(r, op, value, out, err) : status;
@@ -306,8 +306,8 @@ static mldf_status run_join(const struct run *r, struct side *side, size_t chain
     const void *draw;
     memory->frame = mldfi_frame_of(&inputs[0]);
     mldf_status status = mldfi_draw(r, side, op, &memory->frame, &draw, err);
-    if (status == MLDF_OK && op->type->shape)
-        status = op->type->shape(op, draw, inputs, &out, err);
+    if (status == MLDF_OK)
+        status = mldfi_op_shape(op, draw, inputs, &out, err);
     if (status == MLDF_OK)
         status = mldfi_stage_room(memory, &out, dst, dst_bytes, &in, err);
     if (status == MLDF_OK)

@@ -161,7 +161,7 @@ mldf_status mldfi_step_time(const struct op *op, const void *draw, const struct 
     for (uint32_t i = 0; i < in.ndim; i++)
         in.dims[i] = i == at ? before->t : op->in.dims[i] < 0 ? 0 : (uint64_t)op->in.dims[i];
     out = mldfi_tensor_like(op, &in);
-    mldf_status status = op->type->shape ? op->type->shape(op, draw, &in, &out, err) : MLDF_OK;
+    mldf_status status = mldfi_op_shape(op, draw, &in, &out, err);
     if (status == MLDF_OK)
         after->t = mldfi_frame_of(&out).t;
     return status;

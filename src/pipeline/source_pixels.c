@@ -46,9 +46,13 @@ mldf_status mldfi_pixels_deliver(const struct source_run *s, const struct geomet
     const struct finish_plan *f = &s->stage->finish;
     const struct finish none = {.dtype = image->bits == 8 ? MLDF_U8 : MLDF_U16};
     struct op_work *work = &s->run->worker->work;
-    bool kernel = finished && f->affine;
-    if (g->resized && (kernel || !finished))
-        return resample(s, g, scale, window, image, planes, kernel ? &f->finish : &none, dst, err);
+    if (g->resized && finished && mldfi_finish_is_kernel(f)) {
+        struct finish finish;
+        mldf_status status = mldfi_finish_of(s->run, s->side, s->chain, f, &finish, err);
+        return status < 0 ? status : resample(s, g, scale, window, image, planes, &finish, dst, err);
+    }
+    if (g->resized && !finished)
+        return resample(s, g, scale, window, image, planes, &none, dst, err);
     if (g->resized) {
         size_t row = (size_t)g->part_width * image->channels;
         mldf_status status = mldfi_buffer_resize(&work->scratch[2], row * g->part_height, err);

@@ -13,6 +13,9 @@ struct finish_plan {
     size_t first, count; /* operations */
     bool affine; /* one affine map, and maybe a narrower float: struct finish says it all. Otherwise the steps are run
                             on a ramp, and the pixels go through the table of 256 values for each channel that it gives */
+    size_t
+        bytes; /* not affine: so many steps give bytes again, and `finish` does what follows them: their table is part of
+                            the same pass, also inside of a resize. 0: the table is of all steps */
     struct finish finish;
     bool random; /* the table depends on the sample's draws */
 };
@@ -143,6 +146,13 @@ mldf_status mldfi_run_source(const struct run *r, struct side *side, size_t chai
                              size_t dst_bytes, mldf_error *err);
 /* plan_finish.c */
 void mldfi_plan_finish(const struct plan *plan, const struct chain *chain, size_t first, struct finish_plan *out);
+/* The pass is one of struct finish's. */
+static inline bool mldfi_finish_is_kernel(const struct finish_plan *plan) {
+    return plan->affine || plan->bytes > 0;
+}
+/* ... which is this one for a sample; its table lives until the chain makes another. */
+mldf_status mldfi_finish_of(const struct run *r, struct side *side, const struct chain *chain,
+                            const struct finish_plan *plan, struct finish *out, mldf_error *err);
 mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struct chain *chain,
                              const struct finish_plan *plan, const struct raster *image, bool mirror_x, bool mirror_y,
                              void *dst, mldf_error *err);

@@ -1,4 +1,5 @@
-/* The pack plans of a file, for those who copy or use them. */
+/* The pack plans that a file holds: which documents of a token field make which sequence (format/packing.h), stored so that no training run computes
+ * them again. tool/plan_tokens.c makes and copies them, src/items uses them. */
 #ifndef MLDF_READER_PLANS_H
 #define MLDF_READER_PLANS_H
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "os/file.h"
-#include "tool/copy_samples.h"
+#include "tool/copy_sample.h"
 #include "tool/derive.h"
 #include "tool/pack.h"
 #include "tool/pack_source.h"
@@ -22,21 +22,28 @@ static const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-static mldf_status copy_sample(struct feed *feed, struct copier *c, const char *path, uint64_t sample,
-                               mldf_error *err) {
+/* A dataset file in hand. */
+struct file_copy {
+    const mldf_reader *reader;
+    const char *path;
+    struct copy_fields fields;
+    struct copy_sample sample;
+};
+
+static mldf_status copy_sample(struct feed *feed, struct file_copy *c, uint64_t number, mldf_error *err) {
     char place[512];
     mldf_error why;
-    uint64_t bytes;
-    snprintf(place, sizeof place, "%.400s: sample %" PRIu64, path, sample);
-    mldf_status status = mldfi_copier_load(c, sample, &bytes, &why);
-    feed->watch.now.bytes_done += bytes;
+    const struct copy_sample *s = &c->sample;
+    snprintf(place, sizeof place, "%.400s: sample %" PRIu64, c->path, number);
+    mldf_status status = mldfi_sample_load(&c->sample, &c->fields, c->reader, number, &why);
+    feed->watch.now.bytes_done += s->bytes;
     if (status < 0)
         return mldfi_feed_refuse(feed, place, &why, err);
-    memcpy(feed->values, c->values, feed->field_count * sizeof *feed->values);
-    if (c->keys || !feed->options->number_keys || !feed->keyed)
-        return mldfi_feed_submit_as_is(feed, place, c->key, c->key_bytes, err);
+    memcpy(feed->values, s->values, feed->field_count * sizeof *feed->values);
+    if (c->fields.keys || !feed->options->number_keys || !feed->keyed)
+        return mldfi_feed_submit_as_is(feed, place, s->key, s->key_bytes, err);
     char key[512];
-    int n = snprintf(key, sizeof key, "%.480s/%" PRIu64, base_name(path), sample);
+    int n = snprintf(key, sizeof key, "%.480s/%" PRIu64, base_name(c->path), number);
     return mldfi_feed_submit_as_is(feed, place, key, (size_t)n, err);
 }
 
@@ -53,24 +60,28 @@ static mldf_status check_keys(const struct feed *feed, const mldf_reader *reader
 
 static mldf_status copy_samples(struct feed *feed, const mldf_reader *reader, const char *path, mldf_error *err) {
     const mldf_schema *schema = mldf_writer_schema(feed->writer);
-    struct copier c;
-    bool keys = mldf_reader_has_keys(reader) && !feed->keyless; /* as for folders and archives */
+    struct file_copy c = {.reader = reader, .path = path};
+    c.fields.stored = true;
+    c.fields.keys = mldf_reader_has_keys(reader) && !feed->keyless; /* as for folders and archives */
     mldf_status status = check_keys(feed, reader, path, err);
     if (status == MLDF_OK)
         status = mldfi_feed_make_values(feed, schema, err);
     if (status == MLDF_OK)
-        status = mldfi_copier_begin_partial(&c, reader, schema, keys, err);
-    if (status < 0) {
+        status = mldfi_fields_begin(&c.fields, schema, err);
+    if (status == MLDF_OK)
+        status = mldfi_fields_match_partial(&c.fields, mldf_reader_schema(reader), err);
+    if (status == MLDF_OK)
+        status = mldfi_sample_begin(&c.sample, c.fields.count, err);
+    if (status < 0)
         mldfi_error_path(err, path);
-        return status;
-    }
     for (uint64_t i = 0; status == MLDF_OK && i < mldf_reader_sample_count(reader); i++) {
-        status = copy_sample(feed, &c, path, i, err);
+        status = copy_sample(feed, &c, i, err);
         feed->watch.now.samples_done++;
         if (status == MLDF_OK && i % 64 == 0)
             status = mldfi_watch(&feed->watch, false, err);
     }
-    mldfi_copier_end(&c);
+    mldfi_sample_end(&c.sample, c.fields.count);
+    mldfi_fields_end(&c.fields);
     return status;
 }
 

@@ -1,19 +1,31 @@
 /* mldf_convert: samples of files of any format into one new file of any format. open_many.c makes one row of samples of the sources, a sink
- * (src/interop/sink.h) takes them, convert_batch.c carries them there. convert.c beside this file is about cells of text and has nothing to do with it. */
+ * (src/interop/sink.h) takes them, copy.c carries them there. convert.c beside this file is about cells of text and has nothing to do with it. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "field/field.h"
 #include "mldf/tool.h"
 #include "os/target.h"
-#include "tool/convert_batch.h"
-#include "tool/copy_samples.h"
+#include "tool/copy.h"
 #include "tool/derive.h"
+#include "tool/open_many.h"
 #include "tool/pack.h"
+#include "tool/plan_tokens.h"
 #include "tool/recode.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/options.h"
+
+struct convert {
+    mldf_convert_options options;
+    struct sources sources;
+    size_t *chosen;       /* fields of the common schema, in order */
+    mldf_schema *schema;  /* of those */
+    mldf_schema *recoded; /* the same for the sink, when images are encoded otherwise; or NULL */
+    size_t count;
+    struct copy copy;
+    struct input_watch watch;
+};
 
 /* ---- What is wanted ------------------------------------------------------------------------------------------------------ */
 
@@ -90,8 +102,8 @@ static mldf_status open_sink(struct convert *c, const char *format, const char *
         writer.encrypt_all = true;
     if (o->skip_bad_samples) {
         writer.skip_bad_samples = true;
-        writer.skipped = mldfi_convert_skipped;
-        writer.skipped_user = c;
+        writer.skipped = mldfi_copy_skipped;
+        writer.skipped_user = &c->copy;
     }
     struct sink_options sink = {
         .format = format,
@@ -116,8 +128,40 @@ static mldf_status open_sink(struct convert *c, const char *format, const char *
         writer.card_bytes = card.size;
     }
     if (status >= 0)
-        status = mldfi_sink_open(&c->sink, &sink, err);
+        status = mldfi_sink_open(&c->copy.sink, &sink, err);
     mldf_buffer_free(&card);
+    return status;
+}
+
+static mldf_status begin_copy(struct convert *c, mldf_error *err) {
+    struct copy *copy = &c->copy;
+    copy->fields =
+        (struct copy_fields){.stored = copy->sink->stored, .keys = c->sources.keys, .encode = c->options.encode};
+    copy->threads = c->options.writer->threads;
+    copy->skip = c->options.skip_bad_samples;
+    copy->tell_skip = c->options.skip;
+    copy->tell_user = c->options.skip_user;
+    copy->watch = &c->watch;
+    mldf_status status = mldfi_copy_begin(copy, c->schema, err);
+    if (status < 0)
+        copy->sink->ops->abort(copy->sink);
+    return status;
+}
+
+static mldf_status copy_source(struct convert *c, size_t source, mldf_error *err) {
+    mldf_reader *reader;
+    mldf_status status = mldfi_sources_reader(&c->sources, source, &reader, err);
+    if (status < 0)
+        return status;
+    mldfi_drop_plans(reader, c->options.writer->context);
+    for (size_t i = 0; i < c->count; i++)
+        mldfi_fields_set(&c->copy.fields, i, mldf_reader_schema(reader),
+                         mldfi_sources_field(&c->sources, reader, c->chosen[i]));
+    status = mldfi_copy_from_matched(&c->copy, reader, c->sources.list[source].name, err);
+    if (status >= 0)
+        status = mldfi_copy_all(&c->copy, err);
+    c->copy.reader = NULL;
+    mldfi_sources_done(&c->sources, source);
     return status;
 }
 
@@ -127,24 +171,24 @@ static mldf_status run(struct convert *c, mldf_pack_result *result, mldf_error *
     c->watch.now.bytes_done = 0;
     c->watch.now.samples_total = c->sources.samples;
     for (size_t i = 0; i < c->sources.count && status >= 0; i++)
-        status = mldfi_convert_source(c, i, err);
+        status = copy_source(c, i, err);
     if (status >= 0)
         status = mldfi_watch(&c->watch, true, err);
     if (status < 0) {
-        c->sink->ops->abort(c->sink);
+        c->copy.sink->ops->abort(c->copy.sink);
         return status;
     }
-    status = c->sink->ops->finish(c->sink, &written, err);
+    status = c->copy.sink->ops->finish(c->copy.sink, &written, err);
     if (status < 0)
-        mldfi_convert_place(c, err);
+        mldfi_copy_place(&c->copy, err);
     result->written = written.samples;
     result->bytes = written.bytes;
-    result->skipped = c->skipped;
+    result->skipped = c->copy.skipped;
     return status;
 }
 
 static void free_convert(struct convert *c) {
-    mldfi_convert_end(c);
+    mldfi_copy_end(&c->copy);
     free(c->chosen);
     mldf_schema_free(c->schema);
     mldf_schema_free(c->recoded);
@@ -193,8 +237,8 @@ mldf_status mldf_convert(const char *const *sources, size_t source_count, const 
                                      &c.recoded, err);
     if (status >= 0)
         status = open_sink(&c, format, out, err);
-    if (status >= 0 && (status = mldfi_convert_begin(&c, err)) < 0)
-        c.sink->ops->abort(c.sink);
+    if (status >= 0)
+        status = begin_copy(&c, err);
     if (status >= 0)
         status = run(&c, &done, err);
     free_convert(&c);

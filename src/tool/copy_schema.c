@@ -1,9 +1,9 @@
-/* Fields of one file in the schema of another. See copy_samples.h. */
+/* Fields of one file in the schema of another. See copy_sample.h. */
 #include <string.h>
 
 #include "field/field.h"
 #include "reader/reader.h"
-#include "tool/copy_samples.h"
+#include "tool/copy_sample.h"
 #include "util/bytes.h"
 
 /* Does a field of a 1.0 file have values that are missing? Such a file has no nulls; JSON of no bytes stands for them. */

@@ -7,7 +7,7 @@
 
 #include "field/field.h"
 #include "os/target.h"
-#include "tool/copy_samples.h"
+#include "tool/copy_sample.h"
 #include "util/error.h"
 #include "util/options.h"
 

@@ -1,4 +1,4 @@
-/* Files made of the samples of others: what merge, select, split and repack share beside the copying itself (copy_samples.h). */
+/* Files made of the samples of others: what merge, select, split and repack share beside the copying itself (copy.h). */
 #ifndef MLDF_TOOL_DERIVE_H
 #define MLDF_TOOL_DERIVE_H
 

@@ -1,11 +1,11 @@
 /* mldf_merge: the samples of any number of files, one file after the other. Two passes: the first compares the schemas, so that a
- * mistake is found before anything is written, the second copies. Files are open one at a time. See copy_samples.h for the loop. */
+ * mistake is found before anything is written, the second copies. Files are open one at a time. See copy.h for the copying. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "field/field.h"
-#include "tool/copy_samples.h"
+#include "tool/copy.h"
 #include "tool/derive.h"
 #include "tool/pack.h"
 #include "tool/pack_source.h"
@@ -22,9 +22,11 @@ struct merge {
     mldf_schema *schema; /* of the result: the first file's */
     mldf_buffer card, own_card;
     struct icc_set icc; /* the colour profiles of all cards */
-    uint64_t *first;    /* index in the result of each file's first sample; [count] is the total */
-    size_t keys_from;   /* the first file that has samples, which decides about keys; SIZE_MAX: none yet */
+    uint64_t *samples;  /* of each file, as the first pass found them */
+    uint64_t total;
+    size_t keys_from; /* the first file that has samples, which decides about keys; SIZE_MAX: none yet */
     bool keys;
+    struct copy copy;
     struct input_watch watch;
 };
 
@@ -116,7 +118,8 @@ static mldf_status look_at(struct merge *m, size_t i, bool **nullable, mldf_erro
         status = compare_keys(m, i, reader, err);
     if (status == MLDF_OK)
         status = take_profiles(m, reader, err);
-    m->first[i + 1] = m->first[i] + mldf_reader_sample_count(reader);
+    m->samples[i] = mldf_reader_sample_count(reader);
+    m->total += m->samples[i];
     mldf_schema_free(schema);
     mldf_reader_close(reader);
     return status;
@@ -135,7 +138,7 @@ static mldf_status look_at_all(struct merge *m, mldf_error *err) {
         for (size_t f = 0; f < m->schema->field_count; f++)
             if (nullable[f])
                 m->schema->fields[f].info.flags |= MLDF_FIELD_NULLABLE;
-        /* Copying counts the nullable fields anew. */
+        /* Copying counts the nullable fields again. */
         status = mldfi_schema_copy(m->schema, &changed, err);
         if (status == MLDF_OK) {
             mldf_schema_free(m->schema);
@@ -148,40 +151,47 @@ static mldf_status look_at_all(struct merge *m, mldf_error *err) {
 
 /* ---- The second pass ----------------------------------------------------------------------------------------------- */
 
-static mldf_status copy_all(struct merge *m, mldf_writer *writer, mldf_error *err) {
-    mldf_status status = MLDF_OK;
-    for (size_t i = 0; status == MLDF_OK && i < m->count; i++) {
-        mldf_reader *reader;
-        status = open_input(m, i, &reader, err);
-        if (status < 0)
-            return status;
-        if (mldf_reader_sample_count(reader) != m->first[i + 1] - m->first[i])
-            status = mldfi_fail(err, MLDF_E_CHANGED, "the file grew or shrank while it was merged");
-        if (status == MLDF_OK)
-            status = mldfi_copy_samples(reader, writer, m->keys, &m->watch, err);
-        if (status == MLDF_OK)
-            mldfi_drop_plans(reader, m->options->writer->context);
-        mldf_reader_close(reader);
-        if (status < 0 && status != MLDF_E_CANCELLED)
-            mldfi_error_path(err, m->paths[i]);
-    }
+static mldf_status copy_file(struct merge *m, size_t i, mldf_error *err) {
+    mldf_reader *reader;
+    mldf_status status = open_input(m, i, &reader, err);
+    if (status < 0)
+        return status;
+    if (mldf_reader_sample_count(reader) != m->samples[i])
+        status = mldfi_fail(err, MLDF_E_CHANGED, "the file grew or shrank while it was merged");
+    if (status == MLDF_OK)
+        status = mldfi_copy_from(&m->copy, reader, m->paths[i], err);
+    if (status == MLDF_OK)
+        status = mldfi_match_no_other(mldf_reader_schema(reader), m->schema, err);
+    if (status == MLDF_OK)
+        status = mldfi_copy_all(&m->copy, err);
+    if (status == MLDF_OK)
+        mldfi_drop_plans(reader, m->options->writer->context);
+    mldf_reader_close(reader);
+    if (status < 0 && status != MLDF_E_CANCELLED)
+        mldfi_error_path(err, m->paths[i]);
     return status;
 }
 
-static size_t file_of(const struct merge *m, uint64_t sample) {
-    size_t i = 0;
-    while (i + 1 < m->count && sample >= m->first[i + 1])
-        i++;
-    return i;
+static mldf_status copy_all(struct merge *m, mldf_writer *writer, mldf_error *err) {
+    struct writer_sink sink;
+    mldfi_sink_over(&sink, writer);
+    m->copy.sink = &sink.base;
+    m->copy.watch = &m->watch;
+    m->copy.fields.stored = true;
+    m->copy.fields.keys = m->keys;
+    mldf_status status = mldfi_copy_begin(&m->copy, m->schema, err);
+    for (size_t i = 0; status == MLDF_OK && i < m->count; i++)
+        status = copy_file(m, i, err);
+    return status;
 }
 
-/* The writer found two equal keys and says which sample is the later one: both get their file's name. */
-static void name_both_files(const struct merge *m, mldf_error *err) {
+/* The writer found two equal keys, and the later sample is err's, of that file: both get their file's name. */
+static void name_both_files(const struct merge *m, size_t file, mldf_error *err) {
     mldf_buffer scratch = MLDF_BUFFER_INIT;
     mldf_reader *later, *reader;
     const char *key;
-    size_t key_bytes, file = file_of(m, err->sample);
-    uint64_t sample = err->sample - m->first[file], other;
+    size_t key_bytes;
+    uint64_t sample = err->sample, other;
     mldf_error ignored;
     if (open_input(m, file, &later, &ignored) < 0)
         return;
@@ -207,13 +217,13 @@ static mldf_status merge(struct merge *m, const char *out, mldf_pack_result *res
         status = add_profiles(m, err);
     if (status < 0)
         return status;
-    m->watch.now.samples_total = m->first[m->count];
+    m->watch.now.samples_total = m->total;
     status = mldfi_open_output(out, m->schema, &m->writing, &writer, err);
     if (status < 0)
         return status;
-    status = mldfi_end_output(writer, copy_all(m, writer, err), result, err);
+    status = mldfi_copy_finish(&m->copy, writer, copy_all(m, writer, err), result, err);
     if (status == MLDF_E_KEY && err->sample != MLDF_NONE)
-        name_both_files(m, err);
+        name_both_files(m, m->copy.blamed, err);
     return status;
 }
 
@@ -238,13 +248,14 @@ mldf_status mldf_merge(const char *const *paths, size_t path_count, const char *
     struct merge m = {
         .paths = paths, .count = path_count, .options = options, .writing = writing, .keys_from = SIZE_MAX};
     mldfi_watch_begin(&m.watch, &writing, "merge", MLDF_NONE);
-    m.first = mldfi_alloc_zero(path_count + 1, sizeof *m.first, err);
-    status = m.first ? mldfi_check_output(out, writing.overwrite, err) : MLDF_E_MEMORY;
+    m.samples = mldfi_alloc_zero(path_count, sizeof *m.samples, err);
+    status = m.samples ? mldfi_check_output(out, writing.overwrite, err) : MLDF_E_MEMORY;
     if (status == MLDF_OK)
         status = mldfi_sources_are_not_target(paths, path_count, out, err);
     if (status == MLDF_OK)
         status = merge(&m, out, &done, err);
-    free(m.first);
+    free(m.samples);
+    mldfi_copy_end(&m.copy);
     mldf_buffer_free(&m.card);
     mldf_buffer_free(&m.own_card);
     mldfi_icc_free(&m.icc);

@@ -10,7 +10,7 @@
 #include "field/image_type.h"
 #include "interop/tar.h"
 #include "reader/reader.h"
-#include "tool/copy_samples.h"
+#include "tool/copy_sample.h"
 #include "tool/pack_source.h"
 #include "util/buffer.h"
 #include "util/error.h"

@@ -5,7 +5,7 @@
 
 #include "field/field.h"
 #include "field/tokens.h"
-#include "tool/copy_samples.h"
+#include "tool/copy_sample.h"
 #include "util/error.h"
 
 mldf_status mldfi_text_names(struct text_names *names, const char *text, mldf_error *err) {

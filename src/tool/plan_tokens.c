@@ -9,6 +9,7 @@
 #include "field/along.h"
 #include "field/tokens.h"
 #include "format/packing.h"
+#include "os/memory.h"
 #include "reader/foreign.h"
 #include "reader/plans.h"
 #include "reader/reader.h"
@@ -138,7 +139,9 @@ static mldf_status store(const mldf_reader *reader, mldf_writer *writer, const s
 static mldf_status plan_file(const mldf_reader *reader, mldf_writer *writer, const mldf_plan_tokens_options *o,
                              const struct packing_rule *rule, mldf_token_plan *result, mldf_error *err) {
     struct packing plan = {0};
+    struct packing_rule huge = *rule;
     size_t field;
+    huge.large = mldfi_memory_huge;
     uint64_t n = reader->header.num_samples, *lengths = NULL;
     mldf_status status = find_field(reader, o, &field, err);
     if (status >= 0 && !(lengths = mldfi_alloc_zero((size_t)n + 1, sizeof *lengths, err)))
@@ -146,7 +149,7 @@ static mldf_status plan_file(const mldf_reader *reader, mldf_writer *writer, con
     if (status >= 0)
         status = mldfi_plan_lengths(reader, field, lengths, err);
     if (status >= 0)
-        status = mldfi_packing_make(rule, lengths, n, &plan, err);
+        status = mldfi_packing_make(&huge, lengths, n, &plan, err);
     if (status >= 0) {
         plan.field = (uint16_t)field;
         mldfi_packing_describe(reader->schema, &plan, result);

@@ -5,7 +5,7 @@
 
 #include "field/field.h"
 #include "field/image_type.h"
-#include "tool/copy_samples.h"
+#include "tool/copy_sample.h"
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/json.h"

@@ -1,5 +1,5 @@
-/* mldf_repack: the samples of a file written anew. In place it holds the file's lock, so that no append is lost between reading and
- * replacing. See copy_samples.h for the loop. */
+/* mldf_repack: the samples of a file written again. In place it holds the file's lock, so that no append is lost between reading and
+ * replacing. See copy.h for the copying. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "os/file.h"
 #include "os/target.h"
 #include "reader/reader.h"
-#include "tool/copy_samples.h"
+#include "tool/copy.h"
 #include "tool/derive.h"
 #include "tool/pack.h"
 #include "tool/plan_tokens.h"
@@ -45,23 +45,42 @@ static void keep_page_size(const mldf_reader *reader, mldf_writer_options *write
         writer->page_size = info.page_size;
 }
 
-/* lock: the file that is to be replaced, or none. */
-static mldf_status write_all(const mldf_reader *reader, const char *out, const mldf_schema *schema,
-                             const struct recoding *recoding, const struct os_file *lock,
-                             const mldf_writer_options *options, mldf_pack_result *result, mldf_error *err) {
-    mldf_writer *writer;
+/* What a repack writes: the schema of the values, and of the file where images are encoded otherwise (recode.h). */
+struct repacking {
+    const mldf_reader *reader;
+    const mldf_schema *schema, *written;
+    const char *encode;
+    mldf_writer_options writing;
+    const struct os_file *lock; /* the file that is to be replaced, or none */
+};
+
+static mldf_status copy_all(const struct repacking *r, mldf_writer *writer, mldf_error *err) {
+    struct writer_sink sink;
     struct input_watch watch;
-    mldfi_watch_begin(&watch, options, "repack", mldf_reader_sample_count(reader));
-    mldf_status status = mldf_writer_open(out, schema, options, &writer, err);
+    mldfi_sink_over(&sink, writer);
+    mldfi_watch_begin(&watch, &r->writing, "repack", mldf_reader_sample_count(r->reader));
+    struct copy c = {.sink = &sink.base, .fields.encode = r->encode};
+    mldf_status status = mldfi_copy_begin_one(&c, r->reader, r->schema, &watch, err);
+    if (status == MLDF_OK)
+        status = mldfi_match_no_other(mldf_reader_schema(r->reader), r->schema, err);
+    if (status == MLDF_OK)
+        status = mldfi_copy_all(&c, err);
+    mldfi_copy_end(&c);
+    return status;
+}
+
+static mldf_status write_all(const struct repacking *r, const char *out, mldf_pack_result *result, mldf_error *err) {
+    mldf_writer *writer;
+    mldf_status status = mldf_writer_open(out, r->written, &r->writing, &writer, err);
     if (status < 0)
         return status;
-    status = mldfi_copy_samples_as(reader, writer, mldf_reader_has_keys(reader), recoding, &watch, err);
-    if (status >= 0 && !options->skip_bad_samples)
-        status = mldfi_keep_plans(reader, writer, err);
+    status = copy_all(r, writer, err);
+    if (status >= 0 && !r->writing.skip_bad_samples)
+        status = mldfi_keep_plans(r->reader, writer, err);
     else if (status >= 0)
-        mldfi_drop_plans(reader, options->context);
-    if (status >= 0 && lock->fd >= 0)
-        status = mldfi_file_check_name(lock, out, "it stays as it is", err);
+        mldfi_drop_plans(r->reader, r->writing.context);
+    if (status >= 0 && r->lock->fd >= 0)
+        status = mldfi_file_check_name(r->lock, out, "it stays as it is", err);
     return mldfi_end_output(writer, status, result, err);
 }
 
@@ -101,9 +120,10 @@ static mldf_status repack_open(const char *path, const char *out, const struct o
         status = mldfi_derive_options(reader, schema, &writing, &card, err);
     if (status == MLDF_OK && options->encode)
         status = mldfi_recode_schema(schema, writing.context, options->encode, options->fast_limit, &recoded, err);
-    if (status == MLDF_OK)
-        status = write_all(reader, out ? out : path, recoded ? recoded : schema,
-                           &(struct recoding){options->encode, schema}, lock, &writing, result, err);
+    if (status == MLDF_OK) {
+        struct repacking r = {reader, schema, recoded ? recoded : schema, options->encode, writing, lock};
+        status = write_all(&r, out ? out : path, result, err);
+    }
     if (status >= 0)
         tell_left_out(reader, path, writing.context);
     mldf_schema_free(schema);

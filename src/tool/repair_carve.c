@@ -15,7 +15,7 @@
 #include "codec/image.h"
 #include "codec/zstd.h"
 #include "field/type.h"
-#include "tool/copy_samples.h"
+#include "tool/copy_sample.h"
 #include "tool/derive.h"
 #include "tool/repair.h"
 #include "util/buffer.h"

@@ -1,10 +1,10 @@
 /* mldf_select: some samples, some fields, into a new file. Which samples: ranges in the caller's order, and of those the ones for
- * which the predicate is true. See copy_samples.h for the copying, where.h for the predicate. */
+ * which the predicate is true. See copy.h for the copying, where.h for the predicate. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/copy_samples.h"
+#include "tool/copy.h"
 #include "tool/derive.h"
 #include "tool/pack.h"
 #include "tool/pack_source.h"
@@ -21,7 +21,7 @@ struct selection {
     mldf_schema *schema;
     mldf_buffer card;
     struct where *where; /* NULL: every sample */
-    struct copier copier;
+    struct copy copy;
     struct input_watch watch;
 };
 
@@ -58,32 +58,25 @@ static mldf_status check_ranges(const struct selection *s, uint64_t *total, mldf
     return MLDF_OK;
 }
 
-static mldf_status take_range(struct selection *s, mldf_sample_range range, mldf_error *err) {
-    mldf_status status = MLDF_OK;
-    for (uint64_t i = range.begin; status == MLDF_OK && i < range.end; i++) {
-        uint64_t bytes = 0;
-        bool wanted = true;
-        if (s->where)
-            status = mldfi_where_test(s->where, i, &wanted, err);
-        if (status == MLDF_OK && wanted)
-            status = mldfi_copier_load(&s->copier, i, &bytes, err);
-        if (status == MLDF_OK && wanted)
-            status = mldfi_copier_store(&s->copier, err);
-        s->watch.now.bytes_done += bytes;
-        s->watch.now.samples_done++;
-        if (status == MLDF_OK && i % 64 == 0)
-            status = mldfi_watch(&s->watch, false, err);
-    }
+static mldf_status is_wanted(void *user, uint64_t sample, bool *out, mldf_error *err) {
+    struct selection *s = user;
+    mldf_status status = mldfi_where_test(s->where, sample, out, err);
+    if (status == MLDF_OK && !*out)
+        s->watch.now.samples_done++; /* it is done with */
     return status;
 }
 
-static mldf_status take_all(struct selection *s, mldf_error *err) {
-    mldf_status status = MLDF_OK;
-    if (!s->options->ranges)
-        return take_range(s, (mldf_sample_range){0, mldf_reader_sample_count(s->reader)}, err);
-    for (size_t i = 0; status == MLDF_OK && i < s->options->range_count; i++)
-        status = take_range(s, s->options->ranges[i], err);
-    return status;
+static mldf_status take_all(struct selection *s, mldf_writer *writer, mldf_error *err) {
+    struct writer_sink sink;
+    mldf_sample_range all = {0, mldf_reader_sample_count(s->reader)};
+    struct copy_rows rows = {&all, 1, s->where ? is_wanted : NULL, s};
+    if (s->options->ranges) {
+        rows.ranges = s->options->ranges;
+        rows.count = s->options->range_count;
+    }
+    mldfi_sink_over(&sink, writer);
+    s->copy.sink = &sink.base;
+    return mldfi_copy_rows(&s->copy, &rows, err);
 }
 
 static mldf_status prepare(struct selection *s, mldf_error *err) {
@@ -96,7 +89,7 @@ static mldf_status prepare(struct selection *s, mldf_error *err) {
     if (status == MLDF_OK)
         status = check_ranges(s, &total, err);
     if (status == MLDF_OK)
-        status = mldfi_copier_begin(&s->copier, s->reader, s->schema, mldf_reader_has_keys(s->reader), err);
+        status = mldfi_copy_begin_one(&s->copy, s->reader, s->schema, &s->watch, err);
     mldfi_watch_begin(&s->watch, &s->writing, "select", total);
     return status;
 }
@@ -120,18 +113,19 @@ mldf_status mldf_select(const mldf_reader *reader, const char *out, const mldf_s
         status = mldfi_reader_is_not_target(reader, out, err);
     if (status == MLDF_OK)
         status = prepare(&s, err);
+    mldf_writer *writer = NULL;
     if (status == MLDF_OK)
-        status = mldfi_open_output(out, s.schema, &s.writing, &s.copier.writer, err);
+        status = mldfi_open_output(out, s.schema, &s.writing, &writer, err);
     if (status == MLDF_OK) {
         bool all = !options->ranges && !options->where && !s.writing.skip_bad_samples;
-        status = take_all(&s, err);
+        status = take_all(&s, writer, err);
         if (status == MLDF_OK && all)
-            status = mldfi_keep_plans(reader, s.copier.writer, err);
+            status = mldfi_keep_plans(reader, writer, err);
         else if (status == MLDF_OK)
             mldfi_drop_plans(reader, s.writing.context);
-        status = mldfi_end_output(s.copier.writer, status, &done, err);
+        status = mldfi_copy_finish(&s.copy, writer, status, &done, err);
     }
-    mldfi_copier_end(&s.copier);
+    mldfi_copy_end(&s.copy);
     mldfi_where_free(s.where);
     mldf_schema_free(s.schema);
     mldf_buffer_free(&s.card);

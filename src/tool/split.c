@@ -9,7 +9,7 @@
 #include "field/field.h"
 #include "os/publish_set.h"
 #include "reader/reader.h"
-#include "tool/copy_samples.h"
+#include "tool/copy.h"
 #include "tool/derive.h"
 #include "tool/pack.h"
 #include "tool/pack_source.h"
@@ -33,7 +33,14 @@ struct split {
     mldf_writer_options writing;
     mldf_schema *schema;
     mldf_buffer card, name;
-    struct copier copier;
+    struct copy copy;
+    struct split_sink {
+        struct sample_sink base;
+        struct split *split;
+        struct writer_sink part;  /* the one that is open; its writer is NULL between parts */
+        struct size_meter *meter; /* of parts of a size in bytes, or NULL */
+        uint64_t before;          /* samples of the parts that are done */
+    } sink;
     struct publish_set set;
     struct made_part *made;
     size_t made_capacity;
@@ -136,6 +143,7 @@ static mldf_status check_targets(struct split *s, size_t parts, mldf_error *err)
 
 static mldf_status open_part(struct split *s, mldf_error *err) {
     const char *temporary;
+    mldf_writer *writer;
     size_t part = s->set.count;
     if (part == SPLIT_MAX_PARTS)
         return mldfi_fail(err, MLDF_E_LIMIT, "there would be more than %d parts", SPLIT_MAX_PARTS);
@@ -146,60 +154,127 @@ static mldf_status open_part(struct split *s, mldf_error *err) {
         status = mldfi_reader_is_not_target(s->reader, (const char *)s->name.data, err);
     if (status == MLDF_OK)
         status = mldfi_set_add(&s->set, (const char *)s->name.data, &temporary, err);
-    return status < 0 ? status : mldfi_writer_open_in_set(temporary, s->schema, &s->writing, &s->copier.writer, err);
+    if (status == MLDF_OK)
+        status = mldfi_writer_open_in_set(temporary, s->schema, &s->writing, &writer, err);
+    if (status == MLDF_OK)
+        mldfi_sink_over(&s->sink.part, writer);
+    return status;
+}
+
+/* A part counts its own samples, and the engine those of all. */
+static mldf_status of_all_parts(const struct split_sink *s, mldf_status status, mldf_error *err) {
+    if (status < 0 && err && err->sample != MLDF_NONE)
+        err->sample += s->before;
+    return status;
 }
 
 /* Finishes the writer that is open, or gives it up. */
 static mldf_status close_part(struct split *s, mldf_status status, mldf_error *err) {
     mldf_pack_result result = MLDF_PACK_RESULT_INIT;
-    mldf_writer *writer = s->copier.writer;
+    mldf_writer *writer = s->sink.part.writer;
     if (!writer)
         return status;
-    s->copier.writer = NULL;
+    s->sink.part.writer = NULL;
+    bool copied = status >= 0;
     status = mldfi_end_output(writer, status, &result, err);
+    if (copied)
+        (void)of_all_parts(&s->sink, status, err);
+    s->sink.before = s->copy.appended;
     s->made[s->set.count - 1] = (struct made_part){result.written, result.bytes};
     return status;
 }
 
-static mldf_status copy_one(struct split *s, uint64_t sample, mldf_error *err) {
-    uint64_t bytes;
-    mldf_status status = mldfi_copier_load(&s->copier, sample, &bytes, err);
-    if (status == MLDF_OK)
-        status = mldfi_copier_store(&s->copier, err);
-    s->watch.now.bytes_done += bytes;
-    if (status == MLDF_OK && s->watch.now.samples_done++ % 64 == 0)
-        status = mldfi_watch(&s->watch, false, err);
+/* ---- The sink of all parts ------------------------------------------------------------------------------------------ */
+
+/* A part is closed before the sample that would make its file too large. A sample that is too large alone gets a part of its own. */
+static mldf_status measure(struct split_sink *s, const mldf_value *values, const char *key, size_t key_bytes,
+                           mldf_error *err) {
+    uint64_t size = 0, limit = s->split->options->bytes;
+    mldf_status status = mldfi_meter_try(s->meter, values, key, key_bytes, &size, err);
+    if (status == MLDF_OK && size > limit && s->meter->now.samples > 0) {
+        status = close_part(s->split, status, err);
+        if (status == MLDF_OK)
+            status = open_part(s->split, err);
+        mldfi_meter_reset(s->meter);
+        if (status == MLDF_OK)
+            status = mldfi_meter_try(s->meter, values, key, key_bytes, &size, err);
+    }
+    if (status == MLDF_OK && size > limit)
+        mldfi_warn(s->split->writing.context, "sample %" PRIu64 " alone takes a file of %" PRIu64 " bytes",
+                   s->split->copy.appended, size);
     return status;
 }
 
-/* ---- All parts ----------------------------------------------------------------------------------------------------- */
-
-static mldf_status write_range(struct split *s, uint64_t begin, uint64_t end, mldf_error *err) {
-    mldf_status status = open_part(s, err);
-    for (uint64_t i = begin; status == MLDF_OK && i < end; i++)
-        status = copy_one(s, i, err);
-    return close_part(s, status, err);
+static mldf_status append_sample(struct sample_sink *sink, const struct sink_kit *kit, const mldf_value *values,
+                                 const char *key, size_t key_bytes, mldf_error *err) {
+    struct split_sink *s = (struct split_sink *)sink;
+    mldf_status status = s->meter ? measure(s, values, key, key_bytes, err) : MLDF_OK;
+    if (status == MLDF_OK)
+        status = of_all_parts(s, s->part.base.ops->append(&s->part.base, kit, values, key, key_bytes, err), err);
+    if (s->meter)
+        mldfi_meter_keep(s->meter);
+    return status;
 }
 
-static mldf_status write_scattered(struct split *s, const struct split_plan *plan, size_t part, mldf_error *err) {
-    uint32_t assigned[ASSIGNED_AT_ONCE];
-    uint64_t samples = mldf_reader_sample_count(s->reader);
+static mldf_status settle_part(struct sample_sink *sink, mldf_error *err) {
+    struct split_sink *s = (struct split_sink *)sink;
+    return s->part.writer ? of_all_parts(s, s->part.base.ops->settle(&s->part.base, err), err) : MLDF_OK;
+}
+
+static const struct sink_ops split_ops = {.append = append_sample, .settle = settle_part};
+
+/* ---- All parts ----------------------------------------------------------------------------------------------------- */
+
+/* The samples of one part when the parts are not consecutive samples. */
+struct scattered {
+    const struct split_plan *plan;
+    size_t part;
+    uint64_t samples;
+    uint32_t assigned[ASSIGNED_AT_ONCE]; /* of the samples from a multiple of that on */
+};
+
+static mldf_status is_of_part(void *user, uint64_t sample, bool *out, mldf_error *err) {
+    struct scattered *s = user;
+    uint64_t left = s->samples - sample;
+    mldf_status status = MLDF_OK;
+    if (sample % ASSIGNED_AT_ONCE == 0)
+        status = mldfi_split_assigned(s->plan, sample, s->assigned,
+                                      left < ASSIGNED_AT_ONCE ? (size_t)left : ASSIGNED_AT_ONCE, err);
+    *out = status == MLDF_OK && s->assigned[sample % ASSIGNED_AT_ONCE] == s->part;
+    return status;
+}
+
+/* close_part where no sample comes after it. */
+static mldf_status finish_part(struct split *s, mldf_status copied, mldf_error *err) {
+    mldf_status status = close_part(s, copied, err);
+    if (copied >= 0 && status < 0)
+        mldfi_copy_place(&s->copy, err);
+    return status;
+}
+
+static mldf_status write_part(struct split *s, const struct copy_rows *rows, mldf_error *err) {
     mldf_status status = open_part(s, err);
-    for (uint64_t at = 0; status == MLDF_OK && at < samples; at += ASSIGNED_AT_ONCE) {
-        size_t count = samples - at < ASSIGNED_AT_ONCE ? (size_t)(samples - at) : ASSIGNED_AT_ONCE;
-        status = mldfi_split_assigned(plan, at, assigned, count, err);
-        for (size_t i = 0; status == MLDF_OK && i < count; i++)
-            if (assigned[i] == part)
-                status = copy_one(s, at + i, err);
-        if (status == MLDF_OK)
-            status = mldfi_watch(&s->watch, false, err);
+    if (status == MLDF_OK)
+        status = mldfi_copy_rows(&s->copy, rows, err);
+    return finish_part(s, status, err);
+}
+
+static mldf_status write_planned(struct split *s, const struct split_plan *plan, mldf_error *err) {
+    struct scattered scattered = {.plan = plan, .samples = mldf_reader_sample_count(s->reader)};
+    mldf_sample_range range = {0, 0};
+    struct copy_rows rows = {&range, 1, plan->scattered ? is_of_part : NULL, &scattered};
+    mldf_status status = MLDF_OK;
+    for (size_t p = 0; status == MLDF_OK && p < plan->parts; p++) {
+        scattered.part = p;
+        range.begin = plan->scattered ? 0 : range.end;
+        range.end = plan->scattered ? scattered.samples : range.begin + plan->sizes[p];
+        status = write_part(s, &rows, err);
     }
-    return close_part(s, status, err);
+    return status;
 }
 
 static mldf_status split_planned(struct split *s, mldf_error *err) {
     struct split_plan plan;
-    uint64_t begin = 0;
     mldf_status status =
         mldfi_split_name(s->pattern, 0, s->options->names ? s->options->names[0] : NULL, &s->name, err);
     if (status < 0)
@@ -207,10 +282,8 @@ static mldf_status split_planned(struct split *s, mldf_error *err) {
     status = mldfi_split_plan(&plan, s->reader, (const char *)s->name.data, s->options, &s->watch, err);
     if (status == MLDF_OK)
         status = check_targets(s, plan.parts, err);
-    for (size_t p = 0; status == MLDF_OK && p < plan.parts; p++) {
-        status = plan.scattered ? write_scattered(s, &plan, p, err) : write_range(s, begin, begin + plan.sizes[p], err);
-        begin += plan.sizes[p];
-    }
+    if (status == MLDF_OK)
+        status = write_planned(s, &plan, err);
     mldfi_split_plan_free(&plan);
     return status;
 }
@@ -225,35 +298,8 @@ static mldf_status check_bytes(const struct split *s, const struct size_meter *m
                       s->options->bytes, least);
 }
 
-/* A part is closed before the sample that would make its file too large. A sample that is too large alone gets a part of its own. */
-static mldf_status measured_sample(struct split *s, struct size_meter *meter, uint64_t sample, mldf_error *err) {
-    const struct copier *c = &s->copier;
-    uint64_t bytes, size = 0, limit = s->options->bytes;
-    mldf_status status = mldfi_copier_load(&s->copier, sample, &bytes, err);
-    if (status == MLDF_OK)
-        status = mldfi_meter_try(meter, c->values, c->key, c->key_bytes, &size, err);
-    if (status == MLDF_OK && size > limit && meter->now.samples > 0) {
-        status = close_part(s, status, err);
-        if (status == MLDF_OK)
-            status = open_part(s, err);
-        mldfi_meter_reset(meter);
-        if (status == MLDF_OK)
-            status = mldfi_meter_try(meter, c->values, c->key, c->key_bytes, &size, err);
-    }
-    if (status == MLDF_OK && size > limit)
-        mldfi_warn(s->writing.context, "sample %" PRIu64 " alone takes a file of %" PRIu64 " bytes", sample, size);
-    if (status == MLDF_OK)
-        status = mldfi_copier_store(&s->copier, err);
-    mldfi_meter_keep(meter);
-    s->watch.now.bytes_done += bytes;
-    if (status == MLDF_OK && s->watch.now.samples_done++ % 64 == 0)
-        status = mldfi_watch(&s->watch, false, err);
-    return status;
-}
-
 static mldf_status split_by_bytes(struct split *s, mldf_error *err) {
     struct size_meter meter;
-    uint64_t samples = mldf_reader_sample_count(s->reader);
     if (s->options->writer->dictionary)
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "what a dictionary saves is not known before: not with a size in bytes");
@@ -264,10 +310,11 @@ static mldf_status split_by_bytes(struct split *s, mldf_error *err) {
     status = check_bytes(s, &meter, err);
     if (status == MLDF_OK)
         status = open_part(s, err);
-    for (uint64_t i = 0; status == MLDF_OK && i < samples; i++)
-        status = measured_sample(s, &meter, i, err);
+    s->sink.meter = &meter;
+    if (status == MLDF_OK)
+        status = mldfi_copy_all(&s->copy, err);
     mldfi_meter_free(&meter);
-    return close_part(s, status, err);
+    return finish_part(s, status, err);
 }
 
 static mldf_status check_options(const mldf_split_options *options, mldf_error *err) {
@@ -304,8 +351,11 @@ static mldf_status split(struct split *s, mldf_error *err) {
                                       s->options->compress_count, err);
     if (status == MLDF_OK)
         status = mldfi_derive_options(s->reader, s->schema, &s->writing, &s->card, err);
+    s->sink.base = (struct sample_sink){&split_ops, true};
+    s->sink.split = s;
+    s->copy.sink = &s->sink.base;
     if (status == MLDF_OK)
-        status = mldfi_copier_begin(&s->copier, s->reader, s->schema, mldf_reader_has_keys(s->reader), err);
+        status = mldfi_copy_begin_one(&s->copy, s->reader, s->schema, &s->watch, err);
     if (status == MLDF_OK)
         mldfi_drop_plans(s->reader, s->writing.context);
     if (status == MLDF_OK)
@@ -343,7 +393,7 @@ mldf_status mldf_split(const mldf_reader *reader, const char *pattern, const mld
             options->part(options->part_user, &part);
     }
     mldfi_set_free(&s.set);
-    mldfi_copier_end(&s.copier);
+    mldfi_copy_end(&s.copy);
     mldf_schema_free(s.schema);
     mldf_buffer_free(&s.card);
     mldf_buffer_free(&s.name);

@@ -4,7 +4,7 @@
  *
  *     or  ← and ← not ← comparison, in, is ← + - ← * / % ← unary minus ← literals, fields, calls, ( )
  *
- *   where_lex.c      text into tokens
+ *   where_lex.c      the words and signs of the language; util/lex.h makes tokens by them
  *   where_parse.c    tokens into nodes: operators; types and their errors
  *   where_operand.c  the same: literals, calls, names
  *   where_field.c    the value of a field, a JSON member, a struct's member, an array's element
@@ -15,6 +15,7 @@
 #include "mldf/reader.h"
 #include "tool/described.h"
 #include "util/json.h"
+#include "util/lex.h"
 
 struct where;
 /* Messages begin "where: column N: " and err->offset is that byte of the text. MLDF_E_ARGUMENT, or MLDF_E_NO_FIELD. The reader is
@@ -27,53 +28,7 @@ void mldfi_where_free(struct where *where);
 
 enum { WHERE_MAX_TEXT = 1 << 16, WHERE_MAX_DEPTH = 100 };
 
-typedef enum where_token_kind {
-    TOKEN_END,
-    TOKEN_NUMBER,
-    TOKEN_STRING,
-    TOKEN_NAME,   /* a bare word that is no keyword */
-    TOKEN_QUOTED, /* `a name` */
-    TOKEN_OR,
-    TOKEN_AND,
-    TOKEN_NOT,
-    TOKEN_IN,
-    TOKEN_IS,
-    TOKEN_NULL,
-    TOKEN_TRUE,
-    TOKEN_FALSE,
-    TOKEN_EQ,
-    TOKEN_NE,
-    TOKEN_LT,
-    TOKEN_LE,
-    TOKEN_GT,
-    TOKEN_GE,
-    TOKEN_PLUS,
-    TOKEN_MINUS,
-    TOKEN_STAR,
-    TOKEN_SLASH,
-    TOKEN_PERCENT,
-    TOKEN_OPEN,   /* ( */
-    TOKEN_CLOSE,  /* ) */
-    TOKEN_LIST,   /* [ */
-    TOKEN_UNLIST, /* ] */
-    TOKEN_COMMA,
-    TOKEN_DOT
-} where_token_kind;
-
-struct where_token {
-    where_token_kind kind;
-    size_t at, bytes; /* in the text */
-    char *string;     /* STRING, QUOTED: unescaped, terminated, owned by the lexer until the next token */
-    size_t string_bytes;
-};
-
-struct where_lexer {
-    const char *text;
-    size_t bytes, at;
-    struct where_token token; /* the current one */
-    mldf_buffer string;
-};
-mldf_status mldfi_where_next(struct where_lexer *lexer, mldf_error *err);
+extern const struct language mldfi_where_language; /* where_lex.c */
 /* "where: column N: message". */
 __attribute__((format(printf, 5, 6))) mldf_status mldfi_where_fail(const char *text, size_t at, mldf_error *err,
                                                                    mldf_status status, const char *format, ...);

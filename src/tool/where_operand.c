@@ -10,7 +10,7 @@
 /* ---- Literals ------------------------------------------------------------------------------------------------------ */
 
 static mldf_status number_literal(struct parser *p, struct where_value *out) {
-    const struct where_token *token = &p->lexer.token;
+    const struct token *token = &p->lexer.token;
     const char *text = p->lexer.text + token->at;
     if (mldfi_parse_i64(text, token->bytes, &out->as.i)) {
         out->kind = WHERE_INT;
@@ -35,25 +35,25 @@ static mldf_status text_literal(struct parser *p, uint32_t node) {
 }
 
 bool mldfi_where_is_literal(const struct parser *p) {
-    where_token_kind kind = p->lexer.token.kind;
-    return kind == TOKEN_NUMBER || kind == TOKEN_STRING || kind == TOKEN_TRUE || kind == TOKEN_FALSE ||
+    token_kind kind = p->lexer.token.kind;
+    return kind == TOKEN_NUMBER || kind == TOKEN_TEXT || kind == TOKEN_TRUE || kind == TOKEN_FALSE ||
            kind == TOKEN_NULL;
 }
 
 mldf_status mldfi_where_literal(struct parser *p, uint32_t *out) {
     static const where_type types[] = {[TOKEN_NUMBER] = TYPE_NUMBER,
-                                       [TOKEN_STRING] = TYPE_TEXT,
+                                       [TOKEN_TEXT] = TYPE_TEXT,
                                        [TOKEN_NULL] = TYPE_NULL,
                                        [TOKEN_TRUE] = TYPE_BOOL,
                                        [TOKEN_FALSE] = TYPE_BOOL};
-    where_token_kind kind = p->lexer.token.kind;
+    token_kind kind = p->lexer.token.kind;
     mldf_status status = mldfi_where_new(p, OP_LITERAL, types[kind], p->lexer.token.at, out);
     if (status < 0)
         return status;
     struct where_node *node = &p->where->nodes[*out];
     if (kind == TOKEN_NUMBER) {
         status = number_literal(p, &node->value);
-    } else if (kind == TOKEN_STRING) {
+    } else if (kind == TOKEN_TEXT) {
         status = text_literal(p, *out);
     } else if (kind != TOKEN_NULL) {
         node->value.kind = WHERE_BOOL;
@@ -140,7 +140,7 @@ static mldf_status parse_index(struct parser *p) {
     bool negative = is(p, TOKEN_MINUS);
     if (negative && (status = next(p)) < 0)
         return status;
-    if (is(p, TOKEN_STRING) && !negative) {
+    if (is(p, TOKEN_TEXT) && !negative) {
         status = add_step(p, p->lexer.token.string, p->lexer.token.string_bytes, 0);
     } else {
         int64_t index;
@@ -163,7 +163,7 @@ static mldf_status parse_steps(struct parser *p) {
         if ((status = next(p)) < 0)
             break;
         /* A keyword behind a dot is a name like any other. */
-        const struct where_token *token = &p->lexer.token;
+        const struct token *token = &p->lexer.token;
         bool word = token->kind >= TOKEN_NAME && token->kind <= TOKEN_FALSE && token->kind != TOKEN_QUOTED;
         if (token->kind == TOKEN_QUOTED)
             status = add_step(p, token->string, token->string_bytes, 0);
@@ -178,7 +178,7 @@ static mldf_status parse_steps(struct parser *p) {
 }
 
 mldf_status mldfi_where_name(struct parser *p, uint32_t *out) {
-    struct where_token token = p->lexer.token;
+    struct token token = p->lexer.token;
     bool quoted = token.kind == TOKEN_QUOTED;
     char name[256];
     size_t bytes = quoted ? token.string_bytes : token.bytes;

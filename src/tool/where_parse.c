@@ -320,7 +320,9 @@ mldf_status mldfi_where_expression(struct parser *p, uint32_t *out) {
 }
 
 mldf_status mldfi_where_compile(const mldf_reader *reader, const char *text, struct where **out, mldf_error *err) {
-    struct parser p = {.lexer = {.text = text, .bytes = strlen(text)}, .err = err};
+    struct arena arena = {0};
+    struct parser p = {.lexer = {&mldfi_where_language, text, strlen(text), {TOKEN_END, 0, 0, NULL, 0}, 0, &arena},
+                       .err = err};
     *out = NULL;
     if (p.lexer.bytes > WHERE_MAX_TEXT)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "where: %zu bytes of text; at most %d are possible", p.lexer.bytes,
@@ -336,7 +338,7 @@ mldf_status mldfi_where_compile(const mldf_reader *reader, const char *text, str
         status = fail_here(&p, "the expression should end here");
     if (status == MLDF_OK)
         status = need_condition(&p, p.where->root);
-    mldf_buffer_free(&p.lexer.string);
+    mldfi_arena_free(&arena);
     if (status < 0)
         mldfi_where_free(p.where);
     else

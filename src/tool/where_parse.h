@@ -6,7 +6,7 @@
 #include "tool/where.h"
 
 struct parser {
-    struct where_lexer lexer;
+    struct lexer lexer;
     struct where *where;
     mldf_error *err;
     int depth;
@@ -15,10 +15,10 @@ struct parser {
 /* ---- Tokens; short names, as nobody else includes this ------------------------------------------------------------- */
 
 static inline mldf_status next(struct parser *p) {
-    return mldfi_where_next(&p->lexer, p->err);
+    return mldfi_lex_next(&p->lexer, p->err);
 }
 
-static inline bool is(const struct parser *p, where_token_kind kind) {
+static inline bool is(const struct parser *p, token_kind kind) {
     return p->lexer.token.kind == kind;
 }
 
@@ -30,7 +30,7 @@ static inline mldf_status fail_here(struct parser *p, const char *message) {
     return fail_at(p, p->lexer.token.at, message);
 }
 
-static inline mldf_status expect(struct parser *p, where_token_kind kind, const char *message) {
+static inline mldf_status expect(struct parser *p, token_kind kind, const char *message) {
     return is(p, kind) ? next(p) : fail_here(p, message);
 }
 

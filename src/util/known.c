@@ -1,4 +1,4 @@
-/* The first bytes of files that people have at hand when they mean to give a dataset or a table. See known.h. */
+/* A table of first bytes: of files that people give by mistake where a dataset or a table belongs. See known.h. */
 #include "util/known.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* What a file is that is none of ours, for messages that say more than "not this": by its first bytes. */
+/* Names other formats by their first bytes ("a Parquet file"), so that an error can say what a file is, not only that it is no dataset. */
 #ifndef MLDF_UTIL_KNOWN_H
 #define MLDF_UTIL_KNOWN_H
 

@@ -1,5 +1,5 @@
 /* What appending samples (append_writer.c) and adding a field (field_writer.c) share: both open an existing file, and both write all its tables
- * anew behind new payloads. */
+ * again behind new payloads. */
 #ifndef MLDF_WRITER_APPEND_WRITER_H
 #define MLDF_WRITER_APPEND_WRITER_H
 

@@ -30,13 +30,13 @@ static void recording(const void *user, uint64_t sample, mldf_value *values) {
         noise[i] = number(sample + 1, 3 * i % 5000 + 1000);
     for (uint64_t i = 0; i < 2000; i++)
         room[i] = (float)(exp(-(double)i / 300) * cos((double)(i * sample)));
-    const void *data[4] = {voice, noise, room, flac};
-    uint64_t counts[4] = {n, n / 2, 700 + sample * 50, n};
-    for (int f = 0; f < 4; f++)
+    const void *data[5] = {voice, noise, room, flac, flac};
+    uint64_t counts[5] = {n, n / 2, 700 + sample * 50, n, n};
+    for (int f = 0; f < 5; f++)
         values[f] = (mldf_value){.kind = MLDF_KIND_ARRAY,
-                                 .dtype = f == 3 ? MLDF_I16 : MLDF_F32,
+                                 .dtype = f >= 3 ? MLDF_I16 : MLDF_F32,
                                  .data = data[f],
-                                 .bytes = counts[f] * (f == 3 ? 2 : 4),
+                                 .bytes = counts[f] * (f >= 3 ? 2 : 4),
                                  .ndim = 1,
                                  .dims = {counts[f]}};
 }
@@ -46,6 +46,7 @@ static void begin(void) {
                                          {"noise", MLDF_AUDIO_WAVEFORM, "{\"rate\":16000}", 0},
                                          {"room", MLDF_AUDIO_WAVEFORM, "{\"rate\":16000}", 0},
                                          {"flac", MLDF_AUDIO_COMPRESSED, "{\"rate\":16000,\"encode\":\"flac\"}", 0},
+                                         {"opus", MLDF_AUDIO_COMPRESSED, "{\"rate\":48000,\"encode\":\"opus\"}", 0},
                                          {NULL, 0, NULL, 0}};
     files_make(check_tmp("sound.mldf"), fields, SAMPLES, recording, NULL);
     readers[0] = files_open(check_tmp("sound.mldf"), MLDF_BACKEND_MAP);
@@ -70,6 +71,9 @@ static const char *const texts[] = {
     "voice: speed([0.9, 1.0, 1.1]) | pad",
     "voice: trim(top_db=40) | pad",
     "voice: trim(top_db=40) | fbank(kaldi) | ragged",
+    "voice: mix_sample([0, 20]) | pad",
+    "opus: window(0.1, random) | pad",
+    "opus: decode_audio(rate=16000) | pad",
     "y = [voice, noise]: add_noise(snr=[0, 20]) | pad",
     "y = [voice, room]: reverb | pad",
     "y = [voice, room]: reverb | fbank(kaldi) | ragged",

@@ -488,3 +488,27 @@ def test_one_flipped_bit_is_found(pair, tmp_path):
             ds.raw(2, "image")
         with mldf.open(tmp_path / "d.mldf") as ds, pytest.raises(mldf.Error, match="CRC"):
             list(mldf.Loader(ds, 3, pipelines="image: resize([8, 8])"))
+
+
+def test_every_single_flipped_bit_is_found(photos, tmp_path):
+    """All bits of a small payload, by the reader's default settings."""
+    path = tmp_path / "a.mldf"
+    with mldf.Writer(path, {"image": mldf.Image(encode="fast-jpeg", fast_limit=100)}) as writer:
+        writer.append({"image": photos["one"]})
+    value = reference_reader.read(path).value(0, "image")
+    assert value.record[17] == 7
+    ptr, missed = int.from_bytes(value.record[:8], "little"), []
+    with path.open("r+b", buffering=0) as f:
+        for at, byte in enumerate(value.data):
+            for bit in range(8):
+                os.pwrite(f.fileno(), bytes([byte ^ 1 << bit]), ptr + at)
+                with mldf.open(path) as ds:
+                    try:
+                        ds.raw(0, "image")
+                        missed.append((at, bit))
+                    except mldf.Error as e:
+                        assert "CRC" in str(e)
+            os.pwrite(f.fileno(), bytes([byte]), ptr + at)
+    assert missed == []
+    with mldf.open(path) as ds:
+        assert bytes(ds.raw(0, "image")) == photos["one"]

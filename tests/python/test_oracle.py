@@ -432,10 +432,13 @@ def shown_tokens(field, value):
     """Tokens as `mldf cat --json` shows them: all ids up to 64; ends and first positions up to 64 documents."""
     ids, ends, firsts = reader.token_parts(field, value)
     digest = hashlib.sha256(ids.tobytes()).hexdigest()
-    if ends is None:
+    if ends is None and field.type_id != 43:
         return ids.tolist() if len(ids) <= 64 else {"dtype": ids.dtype.str, "shape": [len(ids)], "sha256": digest}
     known = {"tokens": ids.tolist()} if len(ids) <= 64 else {
         "bytes": ids.nbytes, "sha256": digest, "dtype": ids.dtype.str, "tokens": len(ids)}
+    if field.type_id == 43:  # paragraphs and sentences: their ends, or how many there are
+        levels = zip(("paragraphs", "sentences"), reader.token_levels(field, value))
+        return known | {name: level if len(level) <= 64 else len(level) for name, level in levels}
     known["documents"] = len(ends)
     if len(ends) <= 64:
         known |= {"ends": ends} | ({} if firsts is None else {"from": firsts})

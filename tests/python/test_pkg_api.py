@@ -4,6 +4,7 @@ import functools
 import importlib
 import os
 import pathlib
+import pydoc
 import re
 import subprocess
 import sys
@@ -31,6 +32,22 @@ def test_the_reference_is_current(tmp_path):
 
 def test_everything_public_is_explained():
     assert make_api.undocumented(REFERENCE) == []
+
+
+def test_docstrings_have_the_parameters_of_their_signatures():
+    """In numpydoc's sections, each name once."""
+    assert make_api.mismatched(REFERENCE) == []
+
+
+def test_the_help_of_a_loader_begins_with_what_people_use():
+    """On one screen, after the signature: rare options are further down."""
+    text = pydoc.render_doc(mldf.Loader, renderer=pydoc.plaintext).splitlines()
+    begin = next(i for i, line in enumerate(text) if "Batches of a dataset" in line)
+    rare = next(i for i, line in enumerate(text) if "Other Parameters" in line)
+    assert rare - begin <= 45
+    shown = [line.removeprefix(" |  ") for line in text[begin:rare]]
+    for name in ("source", "batch_size", "shuffle", "pipelines", "fields", "seed", "threads", "drop_last"):
+        assert name in shown
 
 
 def test_the_source_and_the_package_agree():
@@ -67,6 +84,34 @@ def test_what_is_not_explained_is_found(tmp_path):
     reference = make_api.Reference.__new__(make_api.Reference)
     reference.package, reference.pages = source, {"part": [("part", t) for t in things]}
     assert make_api.undocumented(reference) == ["A.m", "A.p", "A.half", "A.half(by)", "f(y)", "g"]
+    assert make_api.mismatched(reference) == ["A.half: by", "f: x, y, z"]
+
+
+@pytest.mark.parametrize(
+    "sections, wrong",
+    [
+        (
+            "Parameters\n----------\na, b\n    Both.\n*c\n    More.\n\nOther Parameters\n----------------\n**d\n    x",
+            [],
+        ),
+        ("Parameters\n----------\na\n    One.\nb : int\n    Two.\n*c, **d\n    More.", []),
+        ("Parameters\n----------\na, b\n    Both.\n*c\n    More.", ["f: **d"]),
+        ("Parameters\n----------\na, b, e\n    All.\n*c, **d\n    More.", ["f: e"]),
+        ("Parameters\n----------\na, b, c\n    All.\n**d\n    More.", ["f: *c, c"]),
+        ("Parameters\n----------\na, b\n    Both.\na, *c, **d\n    More.", ["f: **d, *c, a, a, b"]),
+        ("a  is one\nb  is two", ["f: **d, *c, a, b"]),
+    ],
+)
+def test_parameters_that_do_not_match_are_found(tmp_path, sections, wrong):
+    doc = sections.replace("\n", "\n    ")
+    (tmp_path / "__init__.py").write_text('from .part import f\n__all__ = ["f"]\n', encoding="utf-8")
+    (tmp_path / "part.py").write_text(
+        f'def f(a, b: int = 3, *c: str, **d):\n    """Does.\n\n    {doc}\n    """\n', encoding="utf-8"
+    )
+    source = api_source.Package(tmp_path)
+    reference = make_api.Reference.__new__(make_api.Reference)
+    reference.package, reference.pages = source, {"part": [("part", source.thing("", "f"))]}
+    assert make_api.mismatched(reference) == wrong
 
 
 # ---- examples ----

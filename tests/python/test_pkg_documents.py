@@ -180,6 +180,52 @@ def test_missing_images_can_be_null(folder):
         assert ds[0].doc[0].value is None and ds.rows["doc"]["images"].tolist() == [0]
 
 
+@pytest.mark.parametrize("format", ["webdataset", "obelics"])
+def test_documents_go_out_and_come_back(folder, format):
+    jpeg = mldf.images.encode(np.full((16, 16, 3), 90, np.uint8), "jpeg")
+    pixels = RNG.integers(0, 255, (5, 7, 3), dtype=np.uint8)
+    kinds = {"text": mldf.Text(), "image": mldf.Image()}
+    docs = [
+        [("text", "one\u2028\n"), ("image", jpeg), ("image", pixels), ("text", "")],
+        None,
+        [("image", (folder / "a.png").read_bytes())],
+        [],
+    ]
+    metas = [{"u": [1]}, None, None, {"v": None}]
+    path, out, again = folder / "d.mldf", folder / "out", folder / "again.mldf"
+    with mldf.Writer(path, {"doc": mldf.Multimodal(kinds, nullable=True), "meta": mldf.Json(nullable=True)}) as w:
+        for k, (doc, meta) in enumerate(zip(docs, metas)):
+            w.append({"doc": doc, "meta": meta}, key=f"a/k{k}")
+    assert mldf.to_documents(path, out, format=format) == 3
+    with pytest.raises(mldf.errors.ExistsError):
+        mldf.to_documents(path, out, format=format)
+    mldf.from_documents(out, again, format=format)
+    with mldf.open(path) as a, mldf.open(again) as b:
+        for k, row in enumerate((0, 2, 3)):
+            assert [p.role for p in a[row].doc] == [p.role for p in b[k].doc]
+            assert all(np.array_equal(x.value, y.value) for x, y in zip(a[row].doc, b[k].doc))
+            assert (a[row].meta or None) == (b[k].meta or None)
+        stored = [bytes(p.value) for p in mldf.open(again, decode=False)[0].doc if p.role == "image"]
+        assert stored[0] == bytes(jpeg)  # as it was packed
+        if format == "webdataset":
+            assert list(b.keys) == ["a/k0", "a/k2", "a/k3"]
+
+
+def test_what_documents_of_others_cannot_hold_is_refused(tmp_path):
+    kinds = {"text": mldf.Text(), "image": mldf.Image(), "ids": mldf.Tokens(9)}
+    for value, message in ((("image", None), r"part 1 \(image\) is missing"), (("ids", [1]), "are text and images")):
+        with mldf.Writer(tmp_path / "d.mldf", {"doc": mldf.Multimodal(kinds)}, overwrite=True) as w:
+            w.append({"doc": [("text", "x"), value]})
+        with pytest.raises(mldf.Error, match=message):
+            mldf.to_documents(tmp_path / "d.mldf", tmp_path / "out.tar", format="webdataset")
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["d.mldf"]
+    for key, message in (("../../up", "would leave the archive"), ("a.b/c.0", "has a dot in it")):
+        with mldf.Writer(tmp_path / "d.mldf", {"doc": mldf.Multimodal(kinds)}, overwrite=True) as w:
+            w.append({"doc": [("text", "x")]}, key=key)
+        with pytest.raises(mldf.Error, match=message):
+            mldf.to_documents(tmp_path / "d.mldf", tmp_path / "out.tar", format="webdataset")
+
+
 # ---- tokens in order ----
 
 

@@ -132,6 +132,15 @@ def run_torch(count, photos):
     return done.stdout
 
 
+@torch
+@pytest.mark.parametrize(("name", "least"), [("captions.py", 0.6), ("document_ai.py", 0.9)])
+def test_samples_of_several_parts_are_learnt(tmp_path, name, least):
+    """Of captions a guess is right in 0.29 of the cases, of labels in 0.33."""
+    lines = run(name, tmp_path / "work").splitlines()
+    losses, right = zip(*((float(x) for x in re.findall(r"\d+\.\d+", line)) for line in lines))
+    assert losses[-1] < 0.5 * losses[0] and right[-1] > least
+
+
 def test_own_type(tmp_path):
     lines = run("own_type.py", tmp_path / "points.mldf").splitlines()
     assert [line.split(",")[0] for line in lines] == ["float32 (40", "float32 (40", "float32 (20"]

@@ -146,6 +146,19 @@ def test_mistakes(tmp_path):
     assert "observation.images.top" not in mldf.open(tmp_path / "x.mldf").schema
 
 
+def test_options_are_a_writers_and_a_card_is_kept(tmp_path):
+    folder(tmp_path / "x", "v3.0", "image")
+    options: mldf.WriterOptions = {"card": {"title": "pushes"}, "overwrite": True, "threads": 0}
+    for _ in range(2):
+        mldf.from_lerobot(tmp_path / "x", tmp_path / "x.mldf", cameras=[], **options)
+    card = mldf.open(tmp_path / "x.mldf").card
+    assert card["title"] == "pushes"
+    assert card["lerobot"]["info"]["fps"]
+    assert options["card"] == {"title": "pushes"}
+    with pytest.raises(TypeError, match="overwrites"):
+        mldf.from_lerobot(tmp_path / "x", tmp_path / "x.mldf", overwrites=True)
+
+
 # ---- MP4 files ----
 
 EXACT = ("-c:v", "libx264rgb", "-qp", "0")  # lossless: frames are the arrays

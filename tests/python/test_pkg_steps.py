@@ -233,3 +233,18 @@ def test_mistakes(robot):
     ):
         with pytest.raises(mldf.Error):
             mldf.open(path).as_view(text)
+
+
+def test_a_select_that_cuts_a_group_is_never_wrong(robot, tmp_path):
+    """Rows after the cut are found by their times; without its first row a group has no video, which is an error."""
+    path, rows, videos = robot
+    kept = [i for i, row in enumerate(rows) if row["timestamp"] < 0.45 or row["episode_index"] != 3]
+    mldf.select(path, tmp_path / "tail.mldf", samples=kept)
+    for one in loaded(tmp_path / "tail.mldf", windows={"camera": [0.0]}):
+        row = rows[kept[int(one["row"])]]
+        frame = videos[row["episode_index"]][round(row["timestamp"] * FPS)]
+        assert np.array_equal(one["camera"][0], frame.transpose(2, 0, 1).astype(np.float32))
+    kept = [i for i, row in enumerate(rows) if row["timestamp"] > 0.05 or row["episode_index"] != 3]
+    mldf.select(path, tmp_path / "head.mldf", samples=kept)
+    with pytest.raises(mldf.Error, match="field camera"):
+        loaded(tmp_path / "head.mldf", windows={"camera": [0.0]})

@@ -500,3 +500,10 @@ def test_a_recording_of_an_encrypted_file_is_decrypted_when_it_is_asked_for(tmp_
         assert np.allclose(recording.window(0, 0.01).reshape(-1) * 32768, np.arange(80))
         with pytest.raises(mldf.errors.TamperedError):
             np.asarray(recording)
+
+
+def test_the_typed_options_are_the_writers():
+    import inspect
+
+    named = [p for p in inspect.signature(mldf.Writer).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    assert {p.name for p in named} - {"progress"} == set(mldf.WriterOptions.__annotations__)

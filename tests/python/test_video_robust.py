@@ -40,6 +40,28 @@ def test_ctrl_c_inside_a_video_stops_at_once(long_video, tmp_path, threads):
     assert took < 10 and list(tmp_path.iterdir()) == [], "packing it takes more than half a minute"
 
 
+def test_ctrl_c_with_resume_goes_on(tmp_path):
+    """What was interrupted inside a video begins with that video again; the result is the same as without."""
+    source = ("-f", "lavfi", "-i", "testsrc2=size=640x360:rate=30:duration=8")
+    (tmp_path / "in").mkdir()
+    run("ffmpeg", "-v", "error", "-y", *source, "-c:v", "libx264", "-preset", "ultrafast", tmp_path / "in/0.mp4")
+    for i in range(1, 8):
+        os.link(tmp_path / "in/0.mp4", tmp_path / f"in/{i}.mp4")
+    command = [MLDF, "pack", str(tmp_path / "in"), "-o", str(tmp_path / "x.mldf"), "--workers", "1", "--resume", "-q"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as child:
+        time.sleep(1.0)
+        assert child.poll() is None, "it is packing"
+        child.send_signal(signal.SIGINT)
+        child.wait(timeout=60)
+    assert child.returncode in (130, -signal.SIGINT), child.returncode
+    assert (tmp_path / "x.mldf.partial").exists() and not (tmp_path / "x.mldf").exists()
+    subprocess.run(command, check=True, timeout=120)
+    command = [*command[:4], str(tmp_path / "y.mldf"), "-q"]
+    subprocess.run(command, check=True, timeout=120)
+    assert (tmp_path / "x.mldf").read_bytes() == (tmp_path / "y.mldf").read_bytes()
+    assert not (tmp_path / "x.mldf.partial").exists()
+
+
 def test_progress_counts_frames(long_video, tmp_path):
     told = []
 

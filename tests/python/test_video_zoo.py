@@ -36,14 +36,26 @@ def with_first_key(data):
     return data[:at] + (1).to_bytes(4, "big") + data[at + 4 :]
 
 
+def with_a_key_that_lies(data):
+    """MP4 whose list of key frames names 0, 20 and 21: 20 is an image by itself, 21 is not, and needs what is before 20."""
+    at = data.index(b"stss") + 8
+    assert int.from_bytes(data[at : at + 4], "big") == 3
+    return data[: at + 4] + b"".join(n.to_bytes(4, "big") for n in (1, 21, 22)) + data[at + 16 :]
+
+
 # What is done to the bytes of a file of the zoo.
 EDITS = {
+    "h264_takeover": with_a_key_that_lies,
     "h264_all_keys": without_list,
     "h264_one_key": with_first_key,
     "h264_open_all_keys": without_list,
     "hevc_open_all_keys": without_list,
     "mpeg4_all_keys": without_list,
 }
+# Files that ffmpeg does not make: tests/data/make_av1_layers.c; x264 --qpfile TYPES --ref 4 --bframes 0 --no-scenecut of testsrc2 with every second
+# frame negated, where TYPES is "0 I -1", "20 i -1" (an I frame that is no IDR), "40 I -1", "50 I -1": each frame needs the one before the last.
+DATA = pathlib.Path(__file__).parents[1] / "data" / "video"
+INPUTS = {"av1_l1t3": ("-i", DATA / "av1_l1t3.ivf"), "h264_takeover": ("-i", DATA / "h264_i_frame.mp4")}
 SIZES = {"av1_svt": (64, 64)}
 
 # name: (file ending, pixel format of the planes, options of ffmpeg)
@@ -77,6 +89,8 @@ ZOO = {
     "vp9_layers": ("webm", "yuv420p", (*VP9_LAYERS, "-error-resilient", "1", "-ts-parameters", LAYERS)),
     "av1_pyramid": ("mkv", "yuv420p", ("-c:v", "libaom-av1", "-cpu-used", "8", "-g", "30", "-lag-in-frames", "25")),
     "av1_svt": ("mp4", "yuv420p", ("-s", "64x64", "-c:v", "libsvtav1", "-preset", "10", "-g", "32")),
+    "av1_l1t3": ("mkv", "yuv420p", ("-c", "copy")),
+    "h264_takeover": ("mp4", "yuv420p", ("-c", "copy")),
     "h264_all_keys": ("mp4", "yuv420p", ("-c:v", "libx264", "-g", "12", "-bf", "2")),
     "h264_one_key": ("mp4", "yuv420p", ("-c:v", "libx264", "-g", "12", "-bf", "2")),
     "h264_open_all_keys": ("mp4", "yuv420p", ("-c:v", "libx264", "-x264-params", "keyint=12:bframes=3:open-gop=1")),
@@ -126,7 +140,7 @@ def zoo(tmp_path_factory):
         ending, pixels, options = ZOO[name]
         path, target = folder / f"{name}.{ending}", folder / f"{name}.mldf"
         if not target.exists():
-            run("ffmpeg", "-v", "error", "-y", *SOURCE, *options, path)
+            run("ffmpeg", "-v", "error", "-y", *INPUTS.get(name, SOURCE), *options, path)
             if name in EDITS:
                 path.write_bytes(EDITS[name](path.read_bytes()))
             mldf.pack(path, target)
@@ -242,12 +256,13 @@ def test_packets_that_no_other_needs(zoo):
         "av1",
         "av1_pyramid",
         "av1_svt",
+        "av1_l1t3",
     ):
         file = reference_reader.read(zoo(name)[1])
         packets = reference_reader.video_tables(file.stored(0, "video"))["packets"]
         marked[name] = sum(flags >> 2 & 1 for _, _, _, flags, _ in packets) / len(packets)
     assert marked["h264_b"] > 0.4 and marked["h264_pyramid"] > 0.3 and marked["h264_ts"] > 0.3 and marked["hevc"] > 0.3
-    assert marked["av1_svt"] > 0.2
+    assert marked["av1_svt"] > 0.2 and 0.45 < marked["av1_l1t3"] <= 0.5  # layer 2, and nothing of layers 0 and 1
     assert marked["h264_no_b"] == marked["vp8"] == marked["vp9"] == marked["vp9_layers"] == 0
 
 
@@ -259,6 +274,15 @@ def test_keys_that_a_container_forgets_or_invents(zoo):
 
     assert keys("h264_one_key") == keys("h264_all_keys") == 5
     assert keys("h264_open_all_keys") < 10 and keys("hevc_open_all_keys") < 10 and keys("mpeg4_all_keys") < 10
+
+
+def test_an_i_frame_is_no_key_because_a_container_says_so(zoo):
+    """The list names 20, an I frame that later frames look behind, and 21, which needs others: all start at 0, and are right (above)."""
+    file = reference_reader.read(zoo("h264_takeover")[1])
+    tables = reference_reader.video_tables(file.stored(0, "video"))
+    keys = [i for i, (_, _, _, flags, _) in enumerate(tables["packets"]) if flags & 1]
+    assert keys == [0, 40, 50], keys
+    assert [start for _, _, _, start in tables["frames"]][20:40] == [0] * 20
 
 
 def test_a_recording_that_begins_in_the_middle(zoo, tmp_path):

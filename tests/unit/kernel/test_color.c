@@ -145,7 +145,7 @@ static void tables_give_each_colour_its_own(void) {
                     struct pixels p = pixels_of(&c, got);
                     size_t colors = mldfi_colors(&p), wrong = 0;
                     memcpy(got, in, sizeof in);
-                    mldfi_kernels((enum isa)isa)->byte_tables(&p, table);
+                    mldfi_kernels((enum isa)isa)->byte_tables(&p, (const uint8_t(*)[256])table);
                     for (size_t i = 0; i < sizeof in; i++) {
                         size_t of = c.planar ? (c.count ? i / c.count : c.channels) : i % c.channels;
                         bool mapped = i < c.count * c.channels && of < colors;

@@ -66,11 +66,11 @@ static void rows_agree(void) {
         for (unsigned i = 0; i < 3; i++)
             fill_bytes(&seed, in[i], sizeof in[i]);
         size_t count = 1 + check_rand_below(&seed, ROW / 2);
-        unsigned channels = 3 + round % 2, what = round % 4;
+        unsigned channels = 3 + round % 2, what = round % 5;
         struct jpeg_up u = {.near = in[0] + GUARD, .far = in[1] + GUARD, .count = count};
         u.first = check_rand_below(&seed, 2);
         u.last = check_rand_below(&seed, 2);
-        size_t bytes = what < 2 ? 2 * count : channels * count;
+        size_t bytes = what < 2 ? 2 * count : what == 4 ? count : channels * count;
         for (int isa = ISA_PORTABLE; isa < ISA_COUNT; isa++) {
             const struct kernels *kernels = mldfi_kernels((enum isa)isa);
             if (!kernels)
@@ -80,6 +80,8 @@ static void rows_agree(void) {
             u.out = out + GUARD;
             if (what < 2)
                 (what ? kernels->jpeg->up_both : kernels->jpeg->up_across)(&u);
+            else if (what == 4)
+                kernels->jpeg->up_down(&u, 1 + (int)(count % 2));
             else
                 (what == 2 ? kernels->jpeg->color : kernels->jpeg->join)(in[0] + GUARD, in[1] + GUARD, in[2] + GUARD,
                                                                          count, channels, u.out);

@@ -95,7 +95,7 @@ CHECK_UNUSED static mldf_status step_run(struct step_run *s, const struct value 
     out->tensor.dtype = op->out.dtype;
     mldfi_set_axes(out->tensor.axes, op->out.axes);
     out->tensor.ndim = op->out.ndim;
-    mldf_status status = op->type->shape ? op->type->shape(op, s->draw, &in->tensor, &out->tensor, err) : MLDF_OK;
+    mldf_status status = mldfi_op_shape(op, s->draw, &in->tensor, &out->tensor, err);
     if (status < 0)
         return status;
     if (!value_room(out))

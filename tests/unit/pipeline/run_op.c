@@ -134,7 +134,7 @@ static void run_step(struct run *r, const struct op *op, unsigned times, size_t 
         for (size_t i = 0; i < r->count; i++) {
             const void *draw = draws[r->pair ? i : 0];
             begin_out(op, &r->value[i], &out[i]);
-            if (op->type->shape && op->type->shape(op, draw, &r->value[i], &out[i], &err))
+            if (mldfi_op_shape(op, draw, &r->value[i], &out[i], &err))
                 die("shape", &err);
             make_room(r, turn, i, &out[i]);
             if (op->type->run && op->type->run(op, draw, &r->value[i], &out[i], &r->work, &err))

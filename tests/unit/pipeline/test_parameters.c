@@ -21,7 +21,7 @@ enum { I, F, B, C, U, T, N, X, E, D };
 /* "drop(...)" is read as a step, then bound as if it were one of `type`. */
 static mldf_status bind(const struct op_type *type, const char *text, struct op *op, mldf_error *err) {
     struct mldf_pipeline pipeline = {0};
-    struct lexer lexer = {text, strlen(text), {0}, 0, &pipeline.arena};
+    struct lexer lexer = mldfi_pipeline_lexer(text, strlen(text), &pipeline.arena);
     struct step step;
     memset(err, 0, sizeof *err);
     mldf_status status = mldfi_lex_next(&lexer, err);

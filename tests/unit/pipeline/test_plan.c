@@ -29,6 +29,14 @@ static const char *const pipelines[] = {
     "image: decode(channels=1) | random_resized_crop(24) | hflip | to_float",
     "image: decode(bits=16) | random_resized_crop(24) | hflip | normalize(half) | chw",
     "image: resize(10, max_size=12) | center_crop(10)",
+    /* Random point-wise steps: tables of bytes inside of the pass. */
+    "image: random_resized_crop(24) | hflip | solarize(100) | normalize(imagenet) | chw",
+    "image: random_resized_crop([17, 31], filter=bicubic) | random_invert | posterize(3) | to_float | chw(f16)",
+    "image: center_crop(32) | vflip | random_invert | solarize | chw",
+    "image: hflip | posterize(2) | solarize(90) | center_crop(20) | solarize(60) | random_invert",
+    "image: decode(channels=4) | random_resized_crop(24) | hflip | solarize(77) | posterize(4) | to_float | chw(bf16)",
+    "image: decode(channels=1) | resize([20, 30]) | random_invert | posterize(5) | to_float",
+    "image: decode(chroma=fused) | resize([20, 30]) | solarize(99) | random_invert | normalize(half)",
     "a = image: random_resized_crop(24) | hflip\nb = image: random_resized_crop(24) | normalize(half) | chw(f32)",
 };
 

@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "dataset.h"
-#include "tool/copy_samples.h"
+#include "tool/copy_sample.h"
 #include "writer/measure.h"
 
 static const char *path_of(const char *name) {
@@ -13,22 +13,43 @@ static const char *path_of(const char *name) {
     return out;
 }
 
+struct source {
+    struct copy_fields fields;
+    struct copy_sample sample;
+};
+
+static void source_begin(struct source *s, const mldf_reader *reader, const mldf_schema *schema) {
+    mldf_error err;
+    memset(s, 0, sizeof *s);
+    s->fields.stored = true;
+    s->fields.keys = mldf_reader_has_keys(reader);
+    REQUIRE_OK(mldfi_fields_begin(&s->fields, schema, &err), &err);
+    REQUIRE_OK(mldfi_fields_match(&s->fields, mldf_reader_schema(reader), &err), &err);
+    REQUIRE_OK(mldfi_sample_begin(&s->sample, s->fields.count, &err), &err);
+}
+
+static void source_end(struct source *s) {
+    mldfi_sample_end(&s->sample, s->fields.count);
+    mldfi_fields_end(&s->fields);
+}
+
 /* Size of the file that the first `count` samples of the reader make. */
 static uint64_t real_size(const mldf_reader *reader, const mldf_schema *schema, const mldf_writer_options *options,
                           uint64_t count) {
-    struct copier c;
+    struct source s;
+    const struct copy_sample *c = &s.sample;
     mldf_error err;
     mldf_write_result result = MLDF_WRITE_RESULT_INIT;
-    uint64_t ignored;
+    mldf_writer *writer = NULL;
     struct stat st;
-    CHECK_OK(mldfi_copier_begin(&c, reader, schema, mldf_reader_has_keys(reader), &err), &err);
-    CHECK_OK(mldf_writer_open(path_of("real.mldf"), schema, options, &c.writer, &err), &err);
+    source_begin(&s, reader, schema);
+    CHECK_OK(mldf_writer_open(path_of("real.mldf"), schema, options, &writer, &err), &err);
     for (uint64_t i = 0; i < count; i++) {
-        CHECK_OK(mldfi_copier_load(&c, i, &ignored, &err), &err);
-        CHECK_OK(mldfi_copier_store(&c, &err), &err);
+        CHECK_OK(mldfi_sample_load(&s.sample, &s.fields, reader, i, &err), &err);
+        CHECK_OK(mldf_writer_append(writer, c->values, s.fields.count, c->key, c->key_bytes, &err), &err);
     }
-    CHECK_OK(mldf_writer_finish(c.writer, &result, &err), &err);
-    mldfi_copier_end(&c);
+    CHECK_OK(mldf_writer_finish(writer, &result, &err), &err);
+    source_end(&s);
     CHECK(stat(path_of("real.mldf"), &st) == 0);
     CHECK_EQ_U64(result.file_bytes, (uint64_t)st.st_size);
     return result.file_bytes;
@@ -36,17 +57,18 @@ static uint64_t real_size(const mldf_reader *reader, const mldf_schema *schema, 
 
 static void compare(const struct dataset *d, const mldf_writer_options *options, uint64_t every) {
     struct size_meter meter;
-    struct copier c;
+    struct source s;
+    const struct copy_sample *c = &s.sample;
     mldf_error err;
     mldf_reader *r = NULL;
-    uint64_t bytes, size = 0;
+    uint64_t size = 0;
     REQUIRE_OK(mldf_reader_open(path_of("source.mldf"), NULL, &r, &err), &err);
     REQUIRE_OK(mldfi_meter_begin(&meter, d->schema, options, &err), &err);
-    REQUIRE_OK(mldfi_copier_begin(&c, r, d->schema, mldf_reader_has_keys(r), &err), &err);
+    source_begin(&s, r, d->schema);
     CHECK_EQ_U64(real_size(r, d->schema, options, 0), mldfi_meter_bytes(&meter));
     for (uint64_t i = 0; i < d->samples; i++) {
-        REQUIRE_OK(mldfi_copier_load(&c, i, &bytes, &err), &err);
-        REQUIRE_OK(mldfi_meter_try(&meter, c.values, c.key, c.key_bytes, &size, &err), &err);
+        REQUIRE_OK(mldfi_sample_load(&s.sample, &s.fields, r, i, &err), &err);
+        REQUIRE_OK(mldfi_meter_try(&meter, c->values, c->key, c->key_bytes, &size, &err), &err);
         mldfi_meter_keep(&meter);
         if (i % every == 0 || i + 1 == d->samples)
             CHECK_EQ_U64(real_size(r, d->schema, options, i + 1), size);
@@ -54,7 +76,7 @@ static void compare(const struct dataset *d, const mldf_writer_options *options,
     }
     mldfi_meter_reset(&meter);
     CHECK_EQ_U64(real_size(r, d->schema, options, 0), mldfi_meter_bytes(&meter));
-    mldfi_copier_end(&c);
+    source_end(&s);
     mldfi_meter_free(&meter);
     mldf_reader_close(r);
 }
