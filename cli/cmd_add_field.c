@@ -78,7 +78,7 @@ const struct command command_add_field = {
     "one row for each sample in order, or, with --key-column, in any order with the samples' keys; a sample without a row\n"
     "then gets a null. The column is the one named NAME or by --column, else the only one. Without a schema its type comes\n"
     "from the first 10,000 rows, as in pack. Until the command has finished, the file is what it was; a failure or an\n"
-    "interrupt leaves it so. The new payloads stand behind the old ones; repack puts each sample's side by side again.\n"
+    "interrupt leaves it so. The new payloads follow the old ones; repack puts each sample's side by side again.\n"
     "\n"
     "With --pipeline, SRC is a field of FILE, and the new field is what the steps make of it: features beside the recordings\n"
     "that they are computed from. The field keeps the steps.\n"

@@ -14,7 +14,7 @@ static const struct option_spec options[] = {
     {0, "to", "FORMAT",
      "mldf, tbl (tbl2), tbl1, tbl2, beton, tar, tar.gz, tar.zst, megatron, nanogpt or datatrove (default: by OUT's ending)"},
     {0, "from", "FORMAT",
-     "files of token ids without a magic: nanogpt, olmo or datatrove (default: told by IN's bytes)"},
+     "files of token ids without a magic: nanogpt, olmo or datatrove (default: found by IN's bytes)"},
     {0, "dtype", "TYPE", "olmo, datatrove: of the ids: u8, u16, u32, u64; nanogpt: u16 unless given"},
     {0, "eos", "ID", "token files: the id that ends documents"},
     {0, "eos-at", "start|end", "token files: where the eos of a document is (default: end; llm.c: start)"},
@@ -185,7 +185,7 @@ const struct command command_convert = {
     "IN... -o OUT",
     "from and to MLDF, TBL, .beton and tar",
     "Writes the samples of the files IN, one file after the other, into one new file. Each IN may be MLDF, TBL version 1 or 2,\n"
-    ".beton or tar (plain, gzip, zstd, bzip2 or xz), told by its bytes; a pattern such as data-{000..009}.tar; or - for standard input.\n"
+    ".beton or tar (plain, gzip, zstd, bzip2 or xz), recognised by its bytes; a pattern such as data-{000..009}.tar; or - for standard input.\n"
     "All must have the same fields; tar archives may lack some.\n"
     "\n"
     "  mldf   fields, keys and card as they are\n"

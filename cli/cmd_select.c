@@ -122,7 +122,7 @@ const struct command command_select = {
     "--where takes field names (`quoted` where they are no words), key, index, numbers, 'text', true, false, null; == != <\n"
     "<= > >=, in [...], is null, is not null, and or not, + - * / %; len(x), bytes(x), contains(s, t), startswith(s, t),\n"
     "endswith(s, t), lower(s); meta.a.b, meta[\"a\"][0] inside JSON, pose.x inside structs, x[0] inside arrays. A comparison\n"
-    "with a null is false; x == null and x is null ask for it. Mistakes are told before a sample is read.\n"
+    "with a null is false; x == null and x is null ask for it. Mistakes are reported before a sample is read.\n"
     "\n"
     "With --json, one object: written, skipped, warnings, bytes, seconds.",
     options,

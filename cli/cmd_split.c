@@ -7,7 +7,7 @@
 
 static const struct option_spec options[] = {
     {'o', "output", "PATTERN", NULL},
-    {'o', NULL, "PATTERN", "the files to write; {}, {:03d} or %03d stands for the part's number, from 0"},
+    {'o', NULL, "PATTERN", "the files to write; {}, {:03d} or %03d is replaced by the part's number, from 0"},
     {'f', "force", NULL, NULL},
     {'f', NULL, NULL, "replace existing files"},
     {0, "count", "N", "N samples in each part; the last may have fewer"},

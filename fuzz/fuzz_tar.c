@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "interop/tar.h"
+#include "interop/tar_npz.h"
 
-enum { INPUT_MAX = 1 << 18, SAMPLES_MAX = 500, MEMBER_MAX = 1 << 22 };
+enum { INPUT_MAX = 1 << 18, SAMPLES_MAX = 500, MEMBER_MAX = 1 << 22, UNPACKED_MAX = 1 << 26 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,11 +37,27 @@ static mldf_status pull(void *user, void *dst, size_t room, size_t *got, mldf_er
     return MLDF_OK;
 }
 
+/* An array of an .npz. */
+static void read_array(const struct tar_part *part) {
+    mldf_buffer scratch = MLDF_BUFFER_INIT;
+    const uint8_t *data;
+    uint64_t bytes;
+    struct npy_common common = {0};
+    mldf_error err;
+    if (mldfi_npz_is(part->extension) && part->data) {
+        mldfi_npz_look(&common, part->data, part->bytes, "fuzz");
+        if (mldfi_npz_unwrap(part->data, part->bytes, MEMBER_MAX, &scratch, &data, &bytes, &err) >= 0)
+            touch(data, bytes);
+    }
+    mldf_buffer_free(&scratch);
+}
+
 static void read_samples(struct tar_input *input) {
     struct tar_group_options options = {.member_max = MEMBER_MAX};
     struct tar_group *group = NULL;
     struct tar_sample sample;
     mldf_error err;
+    mldfi_tar_input_limit(input, UNPACKED_MAX);
     if (mldfi_tar_group_new(&group, &options, &err) < 0)
         return;
     if (mldfi_tar_group_begin(group, input, "fuzz", &err) >= 0)
@@ -49,6 +66,7 @@ static void read_samples(struct tar_input *input) {
             for (size_t i = 0; i < sample.part_count; i++) {
                 touch(sample.parts[i].data, sample.parts[i].bytes);
                 touch(sample.parts[i].extension, strlen(sample.parts[i].extension));
+                read_array(&sample.parts[i]);
             }
         }
     mldfi_tar_group_free(group);

@@ -1,6 +1,6 @@
 /* mldf/audio.h: recordings: what the record of an audio_waveform or audio_compressed field says, any window of it as float, WAV files in memory.
  *
- * A value of audio_waveform is PCM as it stands in the file, channels interleaved; one of audio_compressed is PCM too, or packets of FLAC, MP3 ...
+ * A value of audio_waveform is PCM as the file stores it, channels interleaved; one of audio_compressed is PCM too, or packets of FLAC, MP3 ...
  * with a table of them (docs/spec/fields.md). A window costs that window:
  *
  *     mldf_audio_info info;                                        // value: from mldf_reader_get
@@ -79,7 +79,7 @@ typedef struct mldf_wav {
     uint64_t
         missing_bytes; /* the header announces so many more than there are: the file is cut short. 0: none, or the length was
                                left open, as programs do that write into a pipe */
-    uint32_t rest_bytes; /* behind the last whole sample, less than one */
+    uint32_t rest_bytes; /* after the last whole sample, less than one */
     bool big_endian;     /* RIFX: integers and floats must be swapped */
 } mldf_wav;
 

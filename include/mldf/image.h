@@ -97,7 +97,7 @@ typedef struct mldf_image_options {
     uint64_t max_bytes;  /* decoded, and of any memory a codec asks for. 0: MLDF_IMAGE_MAX_BYTES */
     uint64_t max_chunk;  /* of one PNG chunk besides the pixels. 0: 2^26 */
     uint32_t max_scans;  /* of a progressive JPEG. 0: 100 */
-    int eighths; /* JPEG, with scale 1: sides of eighths / 8, 1 to 7, rounded up, by the DCT; 0: as scale says */
+    int eighths; /* JPEG, with scale 1: sides of eighths / 8, 1 to 16, rounded up, by the DCT; 0: as scale says */
 } mldf_image_options;
 #define MLDF_IMAGE_OPTIONS_INIT \
     { sizeof(mldf_image_options), 0, 0, 1, false, 0, 0, 0, 0, false, 0, false, false, 0, 0, 0, 0, 0 }
@@ -127,7 +127,7 @@ MLDF_API MLDF_NODISCARD mldf_status mldf_image_decode(mldf_image_decoder *decode
 
 /* What the record of a value read from an image field says; frames and the EXIF and ICC members stay 0 and MLDF_NONE. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_image_record(const mldf_value *value, mldf_image_info *out, mldf_error *err);
-/* The two calls above for a value of any mode, raw and YUV too. The record's orientation stands for the file's own. */
+/* The two calls above for a value of any mode, raw and YUV too. The record's orientation replaces the file's own. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_image_value_shape(const mldf_value *value, const mldf_image_options *options,
                                                            mldf_image_shape *out, mldf_error *err);
 MLDF_API MLDF_NODISCARD mldf_status mldf_image_value_decode(mldf_image_decoder *decoder, const mldf_value *value,

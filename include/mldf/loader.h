@@ -106,7 +106,7 @@ typedef struct mldf_loader_options {
         direct; /* READ back end: values of 16 KiB and more past the page cache (O_DIRECT); a warning where that cannot be */
 
     bool want_index,
-        want_valid; /* outputs `index` (u64: the sample's number, the item's with a view) and `valid` (bool), behind all others */
+        want_valid; /* outputs `index` (u64: the sample's number, the item's with a view) and `valid` (bool), after all others */
     const mldf_memory_hook *memory;
 
     bool exact;      /* JPEG is never decoded at a reduced scale */
@@ -122,7 +122,7 @@ typedef struct mldf_loader_options {
      * sizes and counts. In a mixture of readers a part's numbers are items of that reader. NULL: rows. It must outlive the loader */
     const mldf_view *view;
     bool
-        want_row; /* output `row` (u64) behind `index`: the row of all readers that the item begins in; without a view the same as index */
+        want_row; /* output `row` (u64) after `index`: the row of all readers that the item begins in; without a view the same as index */
 
     /* For padded and ragged outputs made from recordings: output `x_samples` (i64), how many samples the wave has that the value was made from,
      * after resampling, speed and windows; of features `x_length` counts frames. */
@@ -159,7 +159,7 @@ typedef struct mldf_output {
 } mldf_output;
 MLDF_API size_t mldf_loader_output_count(const mldf_loader *loader);
 /* MLDF_END past the last. A padded output `x` is followed by `x_length` (i64) and, when asked for, `x_mask` (bool); a ragged one, whose
- * samples lie end to end in one array, by `x_offset` (i64, one more than samples); behind these stand, when asked for, `x_samples` (i64) and, when
+ * samples lie end to end in one array, by `x_offset` (i64, one more than samples); after these come, when asked for, `x_samples` (i64) and, when
  * fill was asked for it, `x_valid` (bool); clips of a video bring `x_valid` (bool, each frame), `x.pts`, `x.start` and `x.end` (f64, seconds), those
  * of sound `x_valid` (i64, each clip: samples that there are). Text (the step `strings`) is ragged: sample i is the UTF-8 bytes [x_offset[i], x_offset[i + 1]). Last come `index`, `row` and `valid`. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_loader_output(const mldf_loader *loader, size_t index, mldf_output *out);

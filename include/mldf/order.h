@@ -103,7 +103,7 @@ MLDF_API MLDF_NODISCARD mldf_status mldf_order_find_all(const mldf_order *order,
                                                         const mldf_place *place, uint64_t *positions, size_t room,
                                                         size_t *count, mldf_error *err);
 /* 128 bits over everything that defines the order: algorithm, kind, seed, block, window, counts, subset, weights, parts. It tells orders
- * apart that differ by mistake; it is no cryptographic hash. */
+ * apart that differ by mistake; it is not a cryptographic hash. */
 MLDF_API void mldf_order_digest(const mldf_order *order, uint8_t digest[16]);
 /* The block and window in use (0, 0 unless quasi-random). */
 MLDF_API void mldf_order_blocks(const mldf_order *order, uint64_t *block, uint64_t *window);
@@ -131,7 +131,7 @@ typedef struct mldf_share_options {
     { sizeof(mldf_share_options), 0, 0, 0, 0, 0, 1, MLDF_LAST_KEEP }
 
 /* A batch of one rank: positions [first, first + count) of the epoch's order, of which the first `valid` count. With LAST_PAD the
- * positions wrap: position q >= options.count stands for q - count (again and again for tiny epochs). */
+ * positions wrap: position q >= options.count means q - count (again and again for tiny epochs). */
 typedef struct mldf_share {
     uint64_t first;
     uint64_t count, valid;

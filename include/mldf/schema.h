@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-/* Type ids as they stand in a file. From MLDF_PRIVATE on they belong to user-defined types. */
+/* Type ids as a file stores them. From MLDF_PRIVATE on they belong to user-defined types. */
 enum {
     MLDF_INT = 1,
     MLDF_FLOAT = 2,
@@ -51,7 +51,7 @@ enum {
     MLDF_PRIVATE = 0x8000
 };
 
-/* Field flags as they stand in a file. A caller sets NULLABLE and COMPRESSED; the type sets the rest. */
+/* Field flags as a file stores them. A caller sets NULLABLE and COMPRESSED; the type sets the rest. */
 enum {
     MLDF_FIELD_NULLABLE = 1,
     MLDF_FIELD_COMPRESSED = 2, /* payloads carry the 8-byte compression prefix */

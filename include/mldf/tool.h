@@ -147,7 +147,7 @@ typedef struct mldf_pack_options {
     bool allow_outside;    /* paths in tables may leave that root */
     mldf_skip_fn warn;     /* a file that is packed, though something about it is odd */
     void *warn_user;
-    mldf_skip_fn left_out; /* a file of a folder that is no sample by its name or kind */
+    mldf_skip_fn left_out; /* a file of a folder that is not a sample by its name or kind */
     void *left_out_user;
     bool number_keys; /* append: samples of files without keys get "NAME/NUMBER" where the file's have keys */
     char delimiter;   /* of CSV: an ASCII character; 0: tab, comma, semicolon or vertical bar, by the first two lines */
@@ -279,7 +279,7 @@ typedef struct mldf_repair_options {
 } mldf_repair_options;
 #define MLDF_REPAIR_OPTIONS_INIT \
     { sizeof(mldf_repair_options), 0, false, -1, {0, 0, 0, 0}, 0, 0, 0, 0 }
-/* What the file had, or may have had, and the new one has not. Checksums, statistics, page map and dictionary are made anew, and a new
+/* What the file had, or may have had, and the new one has not. Checksums, statistics, page map and dictionary are made again, and a new
  * file begins a history of its own: they count when their section is damaged. */
 typedef struct mldf_repair_lost {
     bool any;
@@ -566,7 +566,7 @@ typedef struct mldf_add_field_options {
 #define MLDF_ADD_FIELD_OPTIONS_INIT \
     { sizeof(mldf_add_field_options), 0, -1, {0, 0, 0, 0}, MLDF_SOURCE_AUTO, 0, 0, 0, 0, 0, 0 }
 /* A new field for the samples of an existing file, in place, from a column of a CSV, TSV or JSON-lines source ("-": standard input): new
- * payloads and all tables anew behind the file's end, under its lock. Until it has finished the file is what it was. With keys, a sample
+ * payloads and all tables again after the file's end, under its lock. Until it has finished the file is what it was. With keys, a sample
  * without a row gets a null, and a row without a sample is an error; the memory for it is 8 bytes for each sample. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_add_field(const char *path, const char *name, const char *source,
                                                    const mldf_add_field_options *options, mldf_pack_result *result,

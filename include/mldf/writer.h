@@ -104,7 +104,7 @@ MLDF_API MLDF_NODISCARD mldf_status mldf_writer_commit(mldf_writer *writer, mldf
 /* Waits for all samples so far, then saves. MLDF_AGAIN: nothing could be saved yet (the dictionary is still being learnt). */
 MLDF_API MLDF_NODISCARD mldf_status mldf_writer_checkpoint(mldf_writer *writer, const void *position,
                                                            size_t position_bytes, mldf_error *err);
-/* The position of the checkpoint that this writer continues from; NULL and 0 when it began anew. */
+/* The position of the checkpoint that this writer continues from; NULL and 0 when it began from the start. */
 MLDF_API const void *mldf_writer_position(const mldf_writer *writer, size_t *position_bytes);
 
 /* Samples accepted so far, those before an interruption included. */

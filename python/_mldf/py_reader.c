@@ -408,7 +408,7 @@ static PyObject *key_bytes(struct module_state *state, PyObject *key) {
     PyObject *out = PyUnicode_AsEncodedString(key, "utf-8", "surrogateescape");
     if (!out && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
         PyErr_Clear();
-        raise_status(state, MLDF_E_NO_SAMPLE, "no sample has such a key: it is no text that UTF-8 holds");
+        raise_status(state, MLDF_E_NO_SAMPLE, "no sample has such a key: it cannot be written as UTF-8");
     }
     return out;
 }

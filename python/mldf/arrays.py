@@ -161,7 +161,7 @@ def _bfloat16_bits(field: FieldInfo, value: Any) -> Array:
 
 
 def _fit(field: FieldInfo, out: Array) -> Array:
-    """The array, when it has the field's shape; [] stands for no rows of any width."""
+    """The array, when it has the field's shape; [] means no rows of any width."""
     shape = field.shape or ()
     if out.shape == (0,) and len(shape) > 1 and shape[0] in (None, 0):
         return out.reshape([0, *(d or 0 for d in shape[1:])])

@@ -90,7 +90,7 @@ def open(
     eos_at: str | None = None,
     vocabulary: int | None = None,
 ) -> Dataset:
-    """Opens a dataset: an MLDF, TBL, .beton or tar file, told by its bytes; a list of them; a glob; a range
+    """Opens a dataset: an MLDF, TBL, .beton or tar file, recognised by its bytes; a list of them; a glob; a range
     ``{000..009}``.
 
     Opening takes the same time for ten samples and for ten million. A dataset may be used by any number of threads,
@@ -132,7 +132,7 @@ def open(
     eos
         The id that ends documents, which are the samples then.
     eos_at
-        "end", or "start": eos begins documents; None: as the format has it.
+        "end", or "start": eos begins documents; None: the format's own.
     vocabulary
         The number of ids.
     """
@@ -473,7 +473,7 @@ def _restore(
     index: npt.NDArray[Any] | range | None,
     only: Sequence[str] | None = None,
 ) -> Dataset:
-    """A pickled dataset again: opens the files anew."""
+    """A pickled dataset again: opens the files again."""
     for cls in custom:
         register_field(cls)
     files = Files(paths, options, only)

@@ -96,7 +96,7 @@ def _mmc4(after: bool) -> Callable[[Any, str], _Document]:
 
 
 def _llava(record: Any, where: str) -> _Document:
-    """A conversation; <image> in its text stands for the next of its images."""
+    """A conversation; <image> in its text is replaced by the next of its images."""
     given = record.get("image", record.get("images", []))
     images = [given] if isinstance(given, str) else _listed(given, "image", where)
     parts: list[tuple[str, Any]] = []
@@ -246,7 +246,7 @@ def from_documents(
     missing
         "error", or "null": images that are not there become null parts.
     place
-        Of "mmc4": images stand "before" or "after" their sentence.
+        Of "mmc4": images come "before" or "after" their sentence.
     overwrite
         An existing file is replaced.
     """
@@ -293,7 +293,7 @@ def from_documents(
 
 @dataclass(frozen=True)
 class Interleaved:
-    """The documents of a batch as one run of tokens, with placeholders where images stand.
+    """The documents of a batch as one run of tokens, with placeholders where images are.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a loader's engine can be told: how it works, not what comes out. Few need any of it."""
+"""Options of a loader's engine: how it works, not what comes out. Few need any of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files behind a dataset, and which of their fields its samples have. dataset.py is what users see of it."""
+"""The files of a dataset, and which of their fields its samples have. dataset.py is what users see of it."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def decode(
     max_pixels
         Larger images are refused; None: 2**28.
     eighths
-        1 to 7, of a JPEG: sides of so many eighths, rounded up, while it is decoded.
+        1 to 16, of a JPEG: sides of so many eighths, rounded up, while it is decoded.
     """
     if region is not None:
         numbers = tuple(region) if hasattr(region, "__iter__") else ()
@@ -111,7 +111,7 @@ def decode(
         "tolerant": flag("tolerant", tolerant),
         "fast_dct": flag("fast_dct", fast_dct),
         "max_pixels": whole_or_none("max_pixels", max_pixels),
-        "eighths": whole_or_none("eighths", eighths, 0, 7),
+        "eighths": whole_or_none("eighths", eighths, 0, 16),
     }
     return _mldf.decode_image(_bytes(data), options, region)
 

@@ -113,7 +113,7 @@ class Decoder:
     # ---- bad samples ----
 
     def _settle(self, index: Any, failures: list[Failure]) -> Rows:
-        """By the policy: the rows that are left. Of several failures the first sample's is told."""
+        """By the policy: the rows that are left. Of several failures the first sample's is reported."""
         failures.sort(key=lambda f: f[0])
         bad = {row for row, _, _ in failures}
         rows = [row for row in range(len(index)) if row not in bad]

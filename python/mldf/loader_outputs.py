@@ -120,7 +120,7 @@ class Outputs:
         self._number = "index" if view is None else "row"  # by which samples are known in the files
 
     def make(self, pipelines: Pipelines | None, options: dict[str, Any], order: tuple[Any, ...] | None) -> Made:
-        """Compiles the pipelines; mistakes in them are told here."""
+        """Compiles the pipelines; mistakes in them are reported here."""
         try:
             found = self._compile(pipelines)
             options = {**options, "pipeline": "\n".join(found.statements)}

@@ -17,7 +17,7 @@ __all__ = ["Place", "checked", "following", "snapshot"]
 
 
 def following(epoch: int) -> int:
-    """The epoch behind this one: numbers of 64 bits, which begin anew, as the library has it."""
+    """The epoch after this one: numbers of 64 bits, which begin again at 0, as in the library."""
     return (epoch + 1) % 2**64
 
 

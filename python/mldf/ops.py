@@ -462,7 +462,7 @@ class ColorJitter(Operation):
 
 
 class Concat(Operation):
-    """Several inputs one behind the other along a dimension; numbers make a list.
+    """Several inputs one after the other along a dimension; numbers make a list.
 
     Parameters
     ----------
@@ -820,7 +820,7 @@ class Fbank(Operation):
 
 
 class Fill(Operation):
-    """A constant for nulls; steps in front of it are left out for them, those behind it see the constant.
+    """A constant for nulls; steps before it are left out for them, those after it see the constant.
 
     Parameters
     ----------
@@ -963,7 +963,7 @@ class GridMask(Operation):
 
 
 class HWC(Operation):
-    """An image as height x width x channels, which it is unless chw stands before.
+    """An image as height x width x channels, which it is unless chw comes before.
 
     Parameters
     ----------
@@ -1114,7 +1114,7 @@ class Mel(Operation):
     power
         1: bands of magnitudes; 2: of their squares.
     pad
-        The ends of the recording, as spectrogram has it (preset, reflect, zero, none).
+        The ends of the recording, as in spectrogram (preset, reflect, zero, none).
     rate
         Samples a second of a value that has no rate; does not resample.
     """
@@ -1150,7 +1150,7 @@ class Mel(Operation):
 
 
 class MixSample(Operation):
-    """Another sample's recording under this one at a signal-to-noise ratio: its partner's, as mixup has it.
+    """Another sample's recording under this one at a signal-to-noise ratio: its partner's, as in mixup.
 
     Parameters
     ----------
@@ -1225,7 +1225,7 @@ class Normalize(Operation):
     Parameters
     ----------
     mean
-        Mean of each channel, or one for all; the words stand for mean and std of that data set (half: 0.5 and 0.5)
+        Mean of each channel, or one for all; the words mean the mean and std of that data set (half: 0.5 and 0.5)
         (imagenet, cifar10, half).
     std
         Standard deviation of each channel, or one for all; preset: the one that belongs to mean's word (preset).
@@ -1419,7 +1419,7 @@ class Preemphasis(Operation):
 
 
 class Ragged(Operation):
-    """A batch of values of different lengths one behind the other, and where each begins; last step of an output."""
+    """A batch of values of different lengths one after the other, and where each begins; last step of an output."""
 
     name: ClassVar[str] = "ragged"
 

@@ -130,7 +130,7 @@ class Operation:
         return out
 
     def _by_place(self, i: int, before: list[str]) -> bool:
-        """What must be given stands without its name."""
+        """What must be given has no name."""
         return i == len(before) and self.parameters[i][2] is ...
 
     def _write(self) -> str:

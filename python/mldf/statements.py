@@ -149,7 +149,7 @@ def _steps(
         if isinstance(step, (Operation, str)):
             if calls:
                 raise ArgumentError(
-                    f"pipelines[{output!r}], step {i + 1}: {step!r} stands behind a Python callable; callables see the "
+                    f"pipelines[{output!r}], step {i + 1}: {step!r} follows a Python callable; callables see the "
                     "whole batch when all else is done, so they come last"
                 )
             texts.append(step.text if isinstance(step, Operation) else step)

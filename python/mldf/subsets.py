@@ -51,7 +51,7 @@ class Subsets(Columns):
         return self._other(self._view, self._numbers(numbers))
 
     def _given(self, which: Any) -> npt.NDArray[Any]:
-        """Numbers or a mask; what else people put in brackets is told what there is for it."""
+        """Numbers or a mask; for what else people put in brackets, the error says what to use."""
         try:
             numbers = np.asarray(which)
         except ValueError:  # ragged

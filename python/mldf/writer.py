@@ -274,7 +274,7 @@ class Writer:
         self._calls = 0
         resumed = schema is not None and self._first > 0  # with b"" the library has no position
         self.position: bytes | None = self._writer.position() or (b"" if resumed else None)
-        """With resume: what :meth:`checkpoint` was told before the interruption; None when this writer began anew."""
+        """With resume: what :meth:`checkpoint` was given before the interruption; None: nothing was interrupted."""
         self._skip = bool(options["skip_bad_samples"])
         self._resumes = bool(options.get("resume"))
         self._refused: list[tuple[int, str]] = []  # here, before they reached the library
@@ -322,7 +322,7 @@ class Writer:
                 self._tokenize()
 
     def _tokenize(self) -> None:
-        """Samples that wait go through their tokenizer. An error ends the writer: those behind it would be lost."""
+        """Samples that wait go through their tokenizer. An error ends the writer: those after it would be lost."""
         if self._waiting is None or not self._waiting.held:
             return
         with self._lock:
@@ -431,7 +431,7 @@ class Writer:
         return sorted(out)
 
     def abort(self) -> None:
-        """Gives up: nothing is left behind. An append of another thread is waited for."""
+        """Gives up: nothing remains. An append of another thread is waited for."""
         with self._lock:
             self._give_up()
 
@@ -505,7 +505,7 @@ def _key(key: Any) -> bytes:
     try:
         return key.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise SampleKeyError(f"the key {key!r} is no text that UTF-8 holds") from None
+        raise SampleKeyError(f"the key {key!r} cannot be written as UTF-8") from None
 
 
 _live: Live[Writer] = Live()

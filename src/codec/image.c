@@ -34,7 +34,7 @@ static bool options_make_sense(const mldf_image_options *o) {
     return (o->channels == 0 || o->channels == 1 || o->channels == 3 || o->channels == 4) &&
            (o->bits == 0 || o->bits == 8 || o->bits == 16) &&
            (o->scale == 1 || o->scale == 2 || o->scale == 4 || o->scale == 8) && o->orientation <= 8 &&
-           o->eighths >= 0 && o->eighths <= 7 && (o->eighths == 0 || o->scale == 1);
+           o->eighths >= 0 && o->eighths <= 16 && (o->eighths == 0 || o->scale == 1);
 }
 
 mldf_status mldfi_image_options(const mldf_image_options *given, mldf_image_options *out, mldf_error *err) {
@@ -46,9 +46,9 @@ mldf_status mldfi_image_options(const mldf_image_options *given, mldf_image_opti
     if (!options_make_sense(out))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "image options: channels %d (0, 1, 3, 4), bits %d (0, 8, 16), scale %d (1, 2, 4, 8), "
-                          "orientation %u (0 to 8), eighths %d (0 to 7, with scale 1)",
+                          "orientation %u (0 to 8), eighths %d (0 to 16, with scale 1)",
                           out->channels, out->bits, out->scale, out->orientation, out->eighths);
-    if (out->eighths == 1 || out->eighths == 2 || out->eighths == 4) {
+    if (out->eighths > 0 && 8 % out->eighths == 0) {
         out->scale = 8 / out->eighths;
         out->eighths = 0;
     }

@@ -62,7 +62,7 @@ static void warn_name(const char *name, const char *what, bool packets, file_war
 static void warn_wav(const mldf_wav *wav, file_warning_fn warn, void *user) {
     char message[160];
     if (wav->rest_bytes) {
-        snprintf(message, sizeof message, "%" PRIu32 " bytes behind the last whole sample are left out",
+        snprintf(message, sizeof message, "%" PRIu32 " bytes after the last whole sample are left out",
                  wav->rest_bytes);
         warn(user, message);
     }

@@ -51,7 +51,7 @@ static mldf_status find_times(const mldf_value *value, const void *head, uint64_
         return status;
     if (h.video.frames != out->times.count ||
         !mldfi_range_inside(h.video.frames_at, out->times.count * VIDEO_FRAME, head_bytes))
-        return mldfi_fail(err, MLDF_E_CORRUPT, "the table of %" PRIu64 " frames is not behind the stream table",
+        return mldfi_fail(err, MLDF_E_CORRUPT, "the table of %" PRIu64 " frames does not follow the stream table",
                           out->times.count);
     out->times.tick = h.video.tick;
     out->times.pts = (const uint8_t *)head + h.video.frames_at;

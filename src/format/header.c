@@ -64,7 +64,7 @@ static mldf_status check_flags(const struct header *header, uint64_t offset, mld
     if (header->flags & FORMAT_FLAG_REFUSE)
         return mldfi_fail_at(err, MLDF_E_FEATURE, offset + 4,
                              "header flags 0x%" PRIx32 ": bits 0x%" PRIx32
-                             " stand for features this reader must not ignore",
+                             " mean features that this reader must not ignore",
                              header->flags, header->flags & FORMAT_FLAG_REFUSE);
     return MLDF_OK;
 }

@@ -26,7 +26,7 @@ static mldf_status read_header(struct beton *b, mldf_error *err) {
     if (b->info.field_count == 0 || b->info.field_count > FIELDS_MAX)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, 2, "%u fields; there are 1 to %d", b->info.field_count, FIELDS_MAX);
     if (!mldfi_is_power_of_two(b->info.page_size) || b->info.page_size < BETON_PAGE_MIN)
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, 4, "page size %llu is no power of two from 2^21 to 2^31",
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, 4, "page size %llu is not a power of two from 2^21 to 2^31",
                              ULL(b->info.page_size));
     b->info.rows_offset = BETON_HEADER + (uint64_t)b->info.field_count * BETON_DESCRIPTOR;
     if (b->info.rows_offset > b->bytes)
@@ -128,7 +128,7 @@ static mldf_status read_descriptors(struct beton *b, struct beton_width *widths,
             if (options && custom < options->width_count)
                 widths[i] = options->widths[custom++];
             if (widths[i].bytes && !mldfi_is_power_of_two(widths[i].align))
-                status = mldfi_fail(err, MLDF_E_ARGUMENT, "alignment %u is no power of two", widths[i].align);
+                status = mldfi_fail(err, MLDF_E_ARGUMENT, "alignment %u is not a power of two", widths[i].align);
         } else if (!mldfi_beton_record(f->type, &widths[i], &f->has_blob, &f->ptr_at)) {
             status = mldfi_fail_at(err, MLDF_E_CORRUPT, at, "type %u is none of FFCV's", f->type);
         } else if (f->type == BETON_NDARRAY || f->type == BETON_TENSOR) {
@@ -158,7 +158,7 @@ static mldf_status lay_out(struct beton *b, struct beton_width *widths, mldf_err
     if (b->rows_end > b->info.table_offset)
         return mldfi_fail_at(
             err, b->rows_end > b->bytes ? MLDF_E_TRUNCATED : MLDF_E_CORRUPT, 8,
-            "the rows of %llu samples, %u bytes each, end at byte %llu, behind the allocation table at %llu",
+            "the rows of %llu samples, %u bytes each, end at byte %llu, after the allocation table at %llu",
             ULL(b->info.count), b->info.row_bytes, ULL(b->rows_end), ULL(b->info.table_offset));
     return MLDF_OK;
 }

@@ -38,10 +38,10 @@ static mldf_status check_options(const struct beton_write_options *o, size_t fie
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%zu fields; there are 1 to %d", field_count, BETON_FIELDS_MAX);
     if (o->page_size &&
         (!mldfi_is_power_of_two(o->page_size) || o->page_size < BETON_PAGE_MIN || o->page_size > BETON_PAGE_MAX))
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "page size %llu is no power of two from 2^21 to 2^31",
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "page size %llu is not a power of two from 2^21 to 2^31",
                           ULL(o->page_size));
     if (!mldfi_is_power_of_two(o->align) || o->align > 4096)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "alignment %u is no power of two up to 4096", o->align);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "alignment %u is not a power of two up to 4096", o->align);
     return MLDF_OK;
 }
 

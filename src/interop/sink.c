@@ -27,7 +27,7 @@ mldf_status mldfi_sink_open(struct sample_sink **out, const struct sink_options 
             continue;
         if (!sinks[i].streams && strcmp(options->path, "-") == 0)
             return mldfi_fail(err, MLDF_E_ARGUMENT,
-                              "%s cannot be written to a pipe: its index stands before its data; mldf and tar can",
+                              "%s cannot be written to a pipe: its index comes before its data; mldf and tar can",
                               options->format);
         if (options->lz4 && strcmp(options->format, "tbl2") != 0)
             return mldfi_fail(err, MLDF_E_ARGUMENT, "LZ4 is for TBL version 2; %s has none", options->format);

@@ -290,6 +290,12 @@ static mldf_status split_npz(struct tar_group *g, size_t n, mldf_error *err) {
     return status;
 }
 
+/* May a whole member be read where headers alone were asked for? check_part has refused what is too large elsewhere. */
+static bool may_hold(const struct tar_group *g, uint64_t bytes) {
+    uint64_t most = g->options.decoded_max ? g->options.decoded_max : TAR_STREAMED_MEMBER_MAX;
+    return !g->options.headers_only || !g->squeezed || bytes <= most;
+}
+
 /* The waiting member becomes a part of the sample, or several. */
 static mldf_status take_part(struct tar_group *g, mldf_error *err) {
     const struct tar_member *m = &g->waiting;
@@ -304,7 +310,7 @@ static mldf_status take_part(struct tar_group *g, mldf_error *err) {
     g->parts[n] = (struct tar_part){.bytes = m->size, .offset = m->offset};
     const char *extension = (const char *)g->names.data + g->pieces[n].extension_at;
     g->has_waiting = false;
-    if (mldfi_npz_is(extension)) {
+    if (mldfi_npz_is(extension) && may_hold(g, m->size)) {
         status = mldfi_tar_content(g->reader, &g->pieces[n].memory, &g->parts[n].data, err);
         return status < 0 ? status : split_npz(g, n, err);
     }

@@ -184,7 +184,7 @@ static mldf_status pax_record(struct tar_reader *r, struct extended *to, const c
     if (key_bytes == 4 && memcmp(key, "size", 4) == 0) {
         to->has_size = bytes > 0;
         if (bytes > 0 && !mldfi_parse_u64((const char *)value, bytes, &to->size))
-            return mldfi_fail_at(err, MLDF_E_CORRUPT, at, "a PAX header's size is no number");
+            return mldfi_fail_at(err, MLDF_E_CORRUPT, at, "a PAX header's size is not a number");
     }
     return MLDF_OK; /* times, owners and the rest are nothing to us */
 }
@@ -324,7 +324,7 @@ static mldf_status header(struct tar_reader *r, const uint8_t *h, bool *found, m
                              "no tar header at byte %llu: its checksum does not fit (after %.*s)", ULL(at), SHOWN,
                              shown(r));
     if (!number(h + SIZE, SIZE_BYTES, &size))
-        return mldfi_fail_at(err, MLDF_E_CORRUPT, at + SIZE, "the size in the header at byte %llu is no number",
+        return mldfi_fail_at(err, MLDF_E_CORRUPT, at + SIZE, "the size in the header at byte %llu is not a number",
                              ULL(at));
     uint8_t type = h[TYPE];
     if (!speaks_of_next(type))
@@ -383,9 +383,8 @@ static mldf_status end_mark(struct tar_reader *r, mldf_error *err) {
     if (status < 0)
         return status;
     if (more && !single)
-        warning(r,
-                "the archive's end mark follows this member, and what comes behind it is ignored; if that is another "
-                "archive, give it as a file of its own");
+        warning(r, "the archive's end mark follows this member, and what follows it is ignored; if that is another "
+                   "archive, give it as a file of its own");
     r->ended = true;
     return MLDF_END;
 }

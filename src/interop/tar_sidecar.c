@@ -96,7 +96,7 @@ static mldf_status decode_head(const uint8_t *data, size_t bytes, struct counts 
                                mldf_error *err) {
     uint64_t total = HEAD + CRC, parts, samples;
     if (bytes < HEAD + CRC || !mldfi_tar_sidecar_is(data, bytes))
-        return mldfi_fail(err, MLDF_E_MAGIC, "it is no kept index");
+        return mldfi_fail(err, MLDF_E_MAGIC, "it is not a kept index");
     if (mldfi_load_u32(data + 8) != VERSION)
         return mldfi_fail(err, MLDF_E_VERSION, "the kept index has version %u, and %d is known",
                           mldfi_load_u32(data + 8), VERSION);
@@ -138,7 +138,7 @@ static mldf_status decode_extensions(struct tar_index *index, const uint8_t *at,
         index->extensions[index->extension_count++] = copy;
         at = stop + 1;
     }
-    return at == end ? MLDF_OK : damaged("bytes behind the last extension", err);
+    return at == end ? MLDF_OK : damaged("bytes after the last extension", err);
 }
 
 /* Members stand one after the other, each behind a header of its own. */

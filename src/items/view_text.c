@@ -202,7 +202,7 @@ static mldf_status take_argument(mldf_view *view, struct scan *s, size_t *place)
         if (params[i].kind == ITEM_FLAG && is_word(&word, params[i].name))
             return take_value(view, i, &(struct word){"true", 4, word.at, false}, &view->args[i], s->err);
     if (*place == ITEM_PARAMS)
-        return syntax(s, word.at, "NAME=VALUE, as behind the first named parameter,");
+        return syntax(s, word.at, "NAME=VALUE, as after the first named parameter,");
     if (!params[*place].name)
         return mldfi_fail_at(s->err, MLDF_E_ARGUMENT, word.at, "view %s: too many values", view->map->name);
     status = take_value(view, *place, &word, &view->args[*place], s->err);

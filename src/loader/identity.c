@@ -326,8 +326,7 @@ mldf_status mldfi_identity_check(const mldf_loader *loader, const struct json *j
     if (status >= 0 && !compared)
         status = check_values(loader, own, json, values, true, &compared, err);
     if (status >= 0 && !compared && json->nodes[values].count)
-        mldfi_warn(loader->options.context,
-                   "whether the state was taken of these samples cannot be told: it knows none "
-                   "of their fields");
+        mldfi_warn(loader->options.context, "whether the state was taken of these samples is not known: it knows none "
+                                            "of their fields");
     return status;
 }

@@ -26,7 +26,7 @@ mldf_status mldf_order_kind_parse(const char *text, mldf_order_kind *out, mldf_e
         *out = MLDF_ORDER_QUASI_RANDOM;
         return MLDF_OK;
     }
-    return mldfi_fail(err, MLDF_E_ARGUMENT, "\"%.40s\" is no order; there are sequential, random and quasi-random",
+    return mldfi_fail(err, MLDF_E_ARGUMENT, "\"%.40s\" is not an order; there are sequential, random and quasi-random",
                       text ? text : "");
 }
 
@@ -40,7 +40,7 @@ mldf_status mldfi_order_begin(enum order_form form, const mldf_order_options *op
     if (status < 0)
         return status;
     if ((unsigned)taken->kind > MLDF_ORDER_QUASI_RANDOM)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "%d is no kind of order", (int)taken->kind);
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "%d is not a kind of order", (int)taken->kind);
     mldf_order *order = mldfi_alloc_zero(1, sizeof *order, err);
     if (!order)
         return MLDF_E_MEMORY;

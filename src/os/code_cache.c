@@ -43,7 +43,7 @@ static const char *fault_of(int fd) {
     if (getuid() != geteuid() || getgid() != getegid())
         return "the program runs with another user's rights";
     if (fstat(fd, &st) != 0 || !S_ISDIR(st.st_mode))
-        return "it is no folder";
+        return "it is not a folder";
     if (st.st_uid != geteuid())
         return "it belongs to another user";
     if (st.st_mode & (S_IWGRP | S_IWOTH))

@@ -41,7 +41,7 @@ mldf_status mldfi_compiler_find(const char *name, struct os_compiler *out, mldf_
     bool found = strchr(name, '/') ? look_at("", name, out)
                                    : look_at("/usr/bin/", name, out) || look_at("/usr/local/bin/", name, out);
     if (!found)
-        return mldfi_fail(err, MLDF_E_UNSUPPORTED, "no C compiler: %.200s is no program that can be run", name);
+        return mldfi_fail(err, MLDF_E_UNSUPPORTED, "no C compiler: %.200s is not a program that can be run", name);
     return MLDF_OK;
 }
 

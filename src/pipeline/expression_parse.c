@@ -137,7 +137,7 @@ static mldf_status take_number(struct parser *p, struct operand *out) {
     double value;
     const char *end = mldfi_number_end(begin, p->text + p->bytes, &integer, &bad);
     if (!end)
-        return FAIL(p, (size_t)((bad ? bad : begin) - p->text), MLDF_E_SYNTAX, "this is no number");
+        return FAIL(p, (size_t)((bad ? bad : begin) - p->text), MLDF_E_SYNTAX, "this is not a number");
     if (!mldfi_parse_double(begin, (size_t)(end - begin), &value))
         return FAIL(p, p->at, MLDF_E_SYNTAX, "a number beyond 1.8e308");
     p->at = (size_t)(end - p->text);
@@ -179,7 +179,7 @@ static mldf_status take_call(struct parser *p, const struct function *f, size_t 
         status = take_choice(p, &operands[i]);
     }
     if (status == MLDF_OK && !take(p, ")"))
-        return unexpected(p, f->operands == 1 ? "')'" : "')' behind the last operand");
+        return unexpected(p, f->operands == 1 ? "')'" : "')' after the last operand");
     if (status < 0)
         return status;
     if (f->code >= 0)

@@ -175,15 +175,15 @@ static mldf_status check_fill(const struct builder *b, size_t at, const struct s
     const struct chain *chain = &b->graph->chains[at];
     const char *what = NULL;
     if (chain->field == SIZE_MAX)
-        what = "nulls come from fields: it stands in the first statement of one, before others are made of it";
+        what = "nulls come from fields: put it into the first statement of one, before others are made of it";
     else if (chain->fill)
         what = "the nulls are filled already";
     for (size_t i = 0; i < chain->op_count && !what; i++)
         if (chain->ops[i].type->flags & OP_PAIR)
-            what = "samples are mixed already: it stands in front of that";
+            what = "samples are mixed already: put it before that";
     for (size_t i = 0; i < b->lead_count && !what; i++)
         if (b->leads[i].leader == at)
-            what = "others share the draws of the steps in front of it, which a null does not make: it stands in front";
+            what = "others share the draws of the steps before it, which a null does not make: put it first";
     if (!what)
         return MLDF_OK;
     (void)mldfi_fail(err, MLDF_E_ARGUMENT, "%s", what);

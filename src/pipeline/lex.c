@@ -101,7 +101,7 @@ static const struct lex_sign signs[] = {
     {"]", TOKEN_UNLIST, NULL},
     {";", TOKEN_BREAK, NULL},
     {"\n", TOKEN_BREAK, NULL},
-    {"'", TOKEN_END, "text stands in \"double quotes\" here"},
+    {"'", TOKEN_END, "text is written in \"double quotes\" here"},
     {NULL, TOKEN_END, NULL},
 };
 

@@ -87,7 +87,7 @@ static const char *const preset_std[] = {"preset", NULL};
 
 static const struct op_param normalize_params[] = {
     {"mean", PARAM_FLOATS, NULL, 0, 0, preset_names, 1, OP_MAX_LIST,
-     "mean of each channel, or one for all; the words stand for mean and std of that data set (half: 0.5 and 0.5)"},
+     "mean of each channel, or one for all; the words mean the mean and std of that data set (half: 0.5 and 0.5)"},
     {"std", PARAM_FLOATS, "preset", 0, 0, preset_std, 1, OP_MAX_LIST,
      "standard deviation of each channel, or one for all; preset: the one that belongs to mean's word"},
     {"unit", PARAM_INT, "1", 1, 255, NULL, 0, 0,

@@ -304,7 +304,7 @@ static mldf_status join_run(const struct op *op, const void *draw, const struct 
 
 static const struct op_type mldfi_op_concat = {
     .name = "concat",
-    .help = "several inputs one behind the other along a dimension; numbers make a list",
+    .help = "several inputs one after the other along a dimension; numbers make a list",
     .flags = OP_INPUTS,
     .params = axis_params,
     .infer_many = concat_infer,

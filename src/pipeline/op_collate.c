@@ -149,8 +149,7 @@ static mldf_status ragged_infer(struct op *op, const struct edge *in, struct edg
 
 static const struct op_type mldfi_op_ragged = {
     .name = "ragged",
-    .help =
-        "a batch of values of different lengths one behind the other, and where each begins; last step of an output",
+    .help = "a batch of values of different lengths one after the other, and where each begins; last step of an output",
     .flags = OP_COLLATE,
     .infer = ragged_infer,
 };

@@ -132,7 +132,7 @@ const struct op_type mldfi_op_chw = {
 
 const struct op_type mldfi_op_hwc = {
     .name = "hwc",
-    .help = "an image as height x width x channels, which it is unless chw stands before",
+    .help = "an image as height x width x channels, which it is unless chw comes before",
     .flags = OP_GROUP,
     .params = layout_params,
     .infer = hwc_infer,

@@ -200,7 +200,7 @@ static mldf_status run_sample(const struct op *op, const void *draw_a, const voi
 
 static const struct op_type op_mix_sample = {
     .name = "mix_sample",
-    .help = "another sample's recording under this one at a signal-to-noise ratio: its partner's, as mixup has it",
+    .help = "another sample's recording under this one at a signal-to-noise ratio: its partner's, as in mixup",
     .flags = OP_DRAWS | OP_RANDOM | OP_PAIR | OP_IN_PLACE,
     .params = noise_params,
     .draw_bytes = sizeof(struct noise_draw),

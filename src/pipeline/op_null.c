@@ -43,7 +43,7 @@ static mldf_status check_shape(const struct op *op, const struct edge *in, bool 
             continue;
         if (in->kind == VALUE_IMAGE)
             return mldfi_fail(err, MLDF_E_TYPE,
-                              "the size differs from sample to sample, and a null has none: it stands behind "
+                              "the size differs from sample to sample, and a null has none: put it after "
                               "resize([h, w]), random_resized_crop or center_crop");
         if (i != list)
             return mldfi_edge_refuse(op, in, "dimensions that are fixed, except the first", err);
@@ -105,7 +105,7 @@ mldf_status mldfi_null_value(const struct op *op, mldf_buffer *room, struct tens
 
 const struct op_type mldfi_op_null = {
     .name = "fill",
-    .help = "a constant for nulls; steps in front of it are left out for them, those behind it see the constant",
+    .help = "a constant for nulls; steps before it are left out for them, those after it see the constant",
     .params = params,
     .infer = infer,
 };

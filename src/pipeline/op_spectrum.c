@@ -194,7 +194,7 @@ static const struct op_param mel_params[] = {
     {"low", PARAM_FLOAT, "0", 0, 1e9, NULL, 0, 0, "Hz: the lower end of the lowest band"},
     {"high", PARAM_FLOAT, "0", 0, 1e9, NULL, 0, 0, "Hz: the upper end of the highest band; 0: half the rate"},
     {"power", PARAM_INT, "2", 1, 2, NULL, 0, 0, "1: bands of magnitudes; 2: of their squares"},
-    {"pad", PARAM_CHOICE, "preset", 0, 0, mel_pads, 0, 0, "the ends of the recording, as spectrogram has it"},
+    {"pad", PARAM_CHOICE, "preset", 0, 0, mel_pads, 0, 0, "the ends of the recording, as in spectrogram"},
     {"rate", PARAM_INT, "0", 0, 0x1p31, NULL, 0, 0, "samples a second of a value that has no rate; does not resample"},
     OP_END_OF_PARAMS,
 };

@@ -112,7 +112,7 @@ static mldf_status check_output(const struct parser *p, const struct statement *
     for (size_t i = 0; i < statement->binding_count; i++)
         if (strcmp(statement->bindings[i].output, binding->output) == 0)
             return mldfi_pipeline_fail(text, bytes, binding->offset, err, MLDF_E_ARGUMENT,
-                                       "%s stands twice in one statement", binding->output);
+                                       "%s is named twice in one statement", binding->output);
     return MLDF_OK;
 }
 

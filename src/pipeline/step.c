@@ -79,7 +79,7 @@ static mldf_status take_argument(struct lexer *lexer, struct argument *out, mldf
     if (status < 0 || lexer->token.kind != TOKEN_EQUALS)
         return status;
     if (first.kind != TOKEN_NAME)
-        return mldfi_lex_fail(lexer, err, "only a parameter's name stands before '='");
+        return mldfi_lex_fail(lexer, err, "only a parameter's name comes before '='");
     out->name = first.string;
     out->name_bytes = first.string_bytes;
     status = mldfi_lex_next(lexer, err);
@@ -97,7 +97,7 @@ static mldf_status take_arguments(struct lexer *lexer, struct step *out, mldf_er
             return status;
         if (named && !argument.name)
             return mldfi_pipeline_fail(lexer->text, lexer->bytes, argument.offset, err, MLDF_E_SYNTAX,
-                                       "a value without a name behind one with a name");
+                                       "a value without a name after one with a name");
         named = named || argument.name;
         status = mldfi_arena_push(lexer->arena, &out->arguments, out->argument_count, sizeof argument, err);
         if (status < 0)

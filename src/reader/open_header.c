@@ -149,7 +149,7 @@ static mldf_status explain_front(struct opening *opening, const struct header *f
     if (memcmp(bytes + 80, mldfi_magic, FORMAT_MAGIC_BYTES) != 0 || !all_zero(bytes + 89, 7))
         return mldfi_error_advise(err,
                                   mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, at + 80,
-                                                    "no footer at byte %" PRIu64 ", behind the directory", at),
+                                                    "no footer at byte %" PRIu64 ", after the directory", at),
                                   "`mldf repair` puts it back");
     if (!mldfi_footer_decode(bytes, &footer))
         return mldfi_error_advise(

@@ -210,7 +210,7 @@ static mldf_status find_part(struct corpus_run *run, const struct corpus_item *i
         return mldfi_fail(err, MLDF_E_RANGE, "the part from %g to %g s of a recording of %g s", item->begin, item->end,
                           (double)info->samples / info->rate);
     if (*to > info->samples) {
-        snprintf(message, sizeof message, "the part ends %g s behind the recording's end, and is cut there",
+        snprintf(message, sizeof message, "the part ends %g s after the recording's end, and is cut there",
                  (double)(*to - info->samples) / info->rate);
         on_warning(run, message);
         *to = info->samples;

@@ -314,7 +314,7 @@ static mldf_status repair_open_file(struct repair *repair, mldf_error *err) {
             if (status < 0)
                 return status;
             if (done)
-                say(repair, "wrote the field descriptors as their checksum has them");
+                say(repair, "wrote the field descriptors in the spelling of their checksum");
         }
         if (!done) {
             advise(repair, &why, err);

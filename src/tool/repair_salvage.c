@@ -115,7 +115,7 @@ static void report_cut_rows(struct rescue *rescue) {
         have = rescue->rest.total; /* of those, repair_carve.c has reported what is lost */
     if (promised > have) {
         mldfi_reader_fail(reader, &why, MLDF_E_TRUNCATED, reader->physical_bytes,
-                          "rows %" PRIu64 " to %" PRIu64 " lie behind the end of the file at %" PRIu64, have,
+                          "rows %" PRIu64 " to %" PRIu64 " lie after the end of the file at %" PRIu64, have,
                           promised - 1, reader->physical_bytes);
         mldfi_repair_lost_range(rescue, have, promised, &why);
         have = promised;

@@ -92,8 +92,8 @@ static mldf_status find_placeholder(const char *pattern, struct placeholder *out
     if (found == 1)
         return MLDF_OK;
     return mldfi_fail(err, MLDF_E_ARGUMENT,
-                      "the pattern '%.200s' has %s: {} or {:03d} or %%03d stands once for the part's number", pattern,
-                      found ? "more than one placeholder" : "no placeholder");
+                      "the pattern '%.200s' has %s: {} or {:03d} or %%03d must be there once, for the part's number",
+                      pattern, found ? "more than one placeholder" : "no placeholder");
 }
 
 mldf_status mldfi_split_name(const char *pattern, size_t part, const char *name, mldf_buffer *out, mldf_error *err) {
@@ -103,7 +103,7 @@ mldf_status mldfi_split_name(const char *pattern, size_t part, const char *name,
     if (status < 0)
         return status;
     if (name && !hole.plain)
-        return mldfi_fail(err, MLDF_E_ARGUMENT, "the pattern '%.200s' asks for a number; {} stands for a name",
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "the pattern '%.200s' asks for a number; {} is replaced by a name",
                           pattern);
     status = mldf_buffer_append(out, pattern, hole.at, err);
     if (status == MLDF_OK && name)

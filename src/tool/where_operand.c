@@ -145,7 +145,7 @@ static mldf_status parse_index(struct parser *p) {
     } else {
         int64_t index;
         if (!is(p, TOKEN_NUMBER) || !mldfi_parse_i64(p->lexer.text + p->lexer.token.at, p->lexer.token.bytes, &index))
-            return fail_here(p, "between [ and ] stands a whole number or a quoted name");
+            return fail_here(p, "between [ and ] a whole number or a quoted name is needed");
         status = add_step(p, NULL, 0, negative ? -index : index);
     }
     if (status == MLDF_OK)
@@ -170,7 +170,7 @@ static mldf_status parse_steps(struct parser *p) {
         else if (word)
             status = add_step(p, p->lexer.text + token->at, token->bytes, 0);
         else
-            status = fail_here(p, "a name is missing behind the dot");
+            status = fail_here(p, "a name is missing after the dot");
         if (status == MLDF_OK)
             status = next(p);
     }

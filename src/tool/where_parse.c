@@ -262,7 +262,7 @@ static mldf_status parse_comparison(struct parser *p, uint32_t *out) {
         if ((status = next(p)) < 0)
             return status;
         if (!is(p, TOKEN_IN))
-            return fail_here(p, "'in' is missing behind not");
+            return fail_here(p, "'in' is missing after not");
         status = parse_list(p, a, out);
         return status < 0 ? status : mldfi_where_binary(p, OP_NOT, TYPE_BOOL, at, *out, 0, out);
     }

@@ -161,7 +161,7 @@ def test_mistakes(path):
     for words, steps in [
         ("value 0.5 does not fit the element type i16", {"age": [mldf.Fill(0.5)]}),
         ("leave the number out", {"words": [mldf.Fill(3), mldf.Pad()]}),
-        ("it stands behind resize", {"image": [mldf.Fill(0), mldf.Resize((4, 4))]}),
+        ("put it after resize", {"image": [mldf.Fill(0), mldf.Resize((4, 4))]}),
         ("filled already", {"age": [mldf.Fill(0), mldf.Fill(1)]}),
     ]:
         with pytest.raises((mldf.errors.ArgumentError, mldf.errors.WrongTypeError), match=words):

@@ -248,7 +248,7 @@ def test_torchs_subsets_are_taken(path):
 
 def test_torchvisions_values_between_floats_and_a_resize_are_not_taken_for_bytes(path):
     for step in (tv.RandomSolarize(0.5), tv.RandomAffine(10, fill=1.0), tv.RandomErasing(value=(0, 0.5, 0))):
-        with pytest.raises(mldf.errors.UnsupportedError, match="stands between floats and Resize.*: put it first"):
+        with pytest.raises(mldf.errors.UnsupportedError, match="comes between floats and Resize.*: put it first"):
             tv.Compose([tv.ToTensor(), step, tv.Resize((8, 8))])
         assert step in tv.Compose([tv.Resize((8, 8)), tv.ToTensor(), step])
         assert step in tv.Compose([step, tv.ToTensor(), tv.Resize((8, 8))])

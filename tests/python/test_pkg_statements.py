@@ -88,7 +88,7 @@ def test_a_key_names_an_output(path, key):
         ("new = [image", S, "expected ',' or ']', found"),
         ("image: hflip", S, "expected '|' or the end of the statement, found ':'"),
         ("image as picture", S, "expected image, mask, boxes or points, found"),
-        ("x, x", A, "x stands twice in one statement"),
+        ("x, x", A, "x is named twice in one statement"),
         ("new = image; label", A, "the left side of one statement is needed"),
         ("new = image # copy", A, "the left side of one statement is needed, without a comment"),
         ("index, label", A, "index is the name of an output of the loader's own"),

@@ -190,3 +190,13 @@ def test_a_deflated_array_that_is_too_large_is_refused(tmp_path):
         ),
     ):
         _ = dataset[0]["x.npz"]
+
+
+def test_an_npz_that_unpacks_to_too_much_is_refused_when_it_is_packed(tmp_path):
+    def bomb(out, **_):
+        out.write(bytes(8 << 20))
+
+    path = npz_archive(tmp_path / "a.tar.gz", range(1), bomb, "w:gz")
+    with pytest.raises(mldf.errors.LimitError, match="000.npz has 8388608 bytes, and the limit .* is 1048576"):
+        mldf.pack(path, tmp_path / "a.mldf", max_decoded_bytes=1 << 20)
+    assert not (tmp_path / "a.mldf").exists()

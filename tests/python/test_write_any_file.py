@@ -395,7 +395,7 @@ def test_repair_mends_a_checksum_of_another_spelling(folder, name, how, into):
     if not into:
         done = work.run("repair", "a.mldf", "--json")
         assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["action"] == "wrote the field descriptors as their checksum has them"
+        assert json.loads(done.stdout)["action"] == "wrote the field descriptors in the spelling of their checksum"
         assert work.path.read_bytes() == good
     elif work.secret:  # the MAC too is that of our spelling: in place first
         assert work.run("repair", "a.mldf", "-o", "b.mldf").returncode != 0

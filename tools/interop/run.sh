@@ -36,3 +36,7 @@ cmake --install "$build" --component python --prefix "$folder/package" >/dev/nul
 for peer in turboloader ffcv; do
     PYTHONPATH="$folder/package" "$folder/$peer/bin/python" tools/interop/check_pages.py "$peer" "$folder/pages-$peer"
 done
+
+# Their own test suites, with the imports changed: what does not pass is in suite_*.txt, with the reason.
+PYTHONPATH="$PWD/$folder/package" "$folder/suites/bin/python" tools/interop/run_suite.py turboloader "$PWD/$folder/sources/turboloader-2.39.0" "$PWD/$folder/suite-turboloader"
+PYTHONPATH="$PWD/$folder/package" "$folder/suites/bin/python" tools/interop/run_suite.py ffcv "$PWD/$folder/sources/ffcv-1.0.2" "$PWD/$folder/suite-ffcv"

@@ -121,7 +121,7 @@ def _check_between(steps: list[Any], sized: Operation) -> None:
         for (name, _, _), value in zip(step.parameters, step._values):
             if name in ("threshold", "fill", "value") and np.any(np.asarray(value) != 0):
                 raise UnsupportedError(
-                    f"{step!r} stands between floats and {sized!r}, but resizing comes before floats here: put it first"
+                    f"{step!r} comes between floats and {sized!r}, but resizing comes before floats here: put it first"
                 )
 
 
@@ -370,7 +370,7 @@ def Normalize(mean: Any, std: Any, inplace: bool = False) -> Operation:
 
 
 def MixUp(*, alpha: float = 1.0, num_classes: int | None = None, labels_getter: Any = "default") -> Operation:
-    """For ``{"image, label": [MixUp(...)]}``, behind ``{"label": [mldf.OneHot(classes)]}``."""
+    """For ``{"image, label": [MixUp(...)]}``, after ``{"label": [mldf.OneHot(classes)]}``."""
     del num_classes, labels_getter  # OneHot's; the statement's
     return ops.MixUp(alpha)
 

@@ -8,7 +8,7 @@ tar cf b.tar -C parts s3.cls
 cat a.tar b.tar >joined.tar
 for command in 'cat joined.tar' 'verify joined.tar' 'pack joined.tar -o j.mldf -f' 'convert joined.tar -o j.mldf -f'; do
     # shellcheck disable=SC2086
-    expect_error 0 'joined.tar: s2.cls: the archive'\''s end mark follows this member, and what comes behind it is ignored' mldf $command
+    expect_error 0 'joined.tar: s2.cls: the archive'\''s end mark follows this member, and what follows it is ignored' mldf $command
 done
 mldf pack joined.tar -o j.mldf -f --json -q | json 'd["written"] == 2 and len(d["warnings"]) == 1 and d["warnings"][0]["source"] == "joined.tar"'
 tar cf wide.tar -b 40 -C parts s1.cls # zeros to a larger record are nothing to talk about

@@ -64,7 +64,7 @@ def run(step: Any, value: Any, context: Context, made: dict[int, Any]) -> Any:
 
 
 def _native(step: Native, value: Any, context: Context) -> Any:
-    """An operation of the library behind one in Python: it runs on the batch as it is now."""
+    """An operation of the library after one in Python: it runs on the batch as it is now."""
     tensor = is_tensor(value)
     array = value.cpu().numpy() if tensor else np.asarray(value)
     seed = int(context.random().randint(0, 2**31))

@@ -15,7 +15,7 @@ import numpy as np
 from ... import images, ops
 from ...batch import to_torch
 from ...dataset import open as open_dataset
-from ...errors import ArgumentError, UnsupportedError
+from ...errors import ArgumentError, NotFoundError, UnsupportedError
 from ...loader import Loader as Base
 from ...pipeline import Operation, Steps
 from ...suggest import choice
@@ -122,7 +122,7 @@ class DataLoader:
                 RuntimeWarning,
                 stacklevel=2,
             )
-        dataset = open_dataset(data_path)
+        dataset = _opened(data_path)
         found = [name for name, f in dataset.schema.items() if f.is_image]
         if field is None and len(found) != 1:
             raise ArgumentError(f"these files have {len(found)} images in a sample; say which with field=")
@@ -504,7 +504,7 @@ class FastDataLoader(DataLoader):
 
 def _first_size(path: Any, field: str | None, size: tuple[int, int]) -> tuple[int, int]:
     """Of the first image that can be decoded."""
-    with open_dataset(path) as dataset:
+    with _opened(path) as dataset:
         name = field or next((n for n, f in dataset.schema.items() if f.is_image), None)
         for i in range(len(dataset)) if name is not None else ():
             value = dataset[i, str(name)]
@@ -588,15 +588,26 @@ def Loader(
     return DataLoader(data_path, batch_size, num_workers, **options)
 
 
+class MissingDataError(NotFoundError, RuntimeError):
+    """No such file: a RuntimeError too, as TurboLoader raises."""
+
+
+def _opened(path: Any) -> Any:
+    try:
+        return open_dataset(path)
+    except NotFoundError as error:
+        raise MissingDataError(f"Failed to open TAR, TBL or other file: {error}") from error
+
+
 def decode_jpeg(data: Any) -> np.ndarray[Any, Any]:
     """mldf.images.decode(channels=3)."""
     return images.decode(data, channels=3)
 
 
 def decode_jpeg_scaled(data: Any, target_w: int, target_h: int) -> np.ndarray[Any, Any]:
-    """At 1/8, 2/8 ... 7/8 of its size or all of it: the smallest that covers the target."""
+    """At 1/8, 2/8 ... 16/8 of its size: the smallest that covers the target; where none does, all of it."""
     about = images.probe(data)
-    for eighths in range(1, 8):
+    for eighths in range(1, 17):
         if -(-about["width"] * eighths // 8) >= target_w and -(-about["height"] * eighths // 8) >= target_h:
             return images.decode(data, channels=3, eighths=eighths)
     return decode_jpeg(data)

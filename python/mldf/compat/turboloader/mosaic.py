@@ -36,7 +36,7 @@ class InPython:
         return False
 
     def __or__(self, step: Any) -> ComposedTransforms:
-        """With one more `step` behind it."""
+        """With one more `step` after it."""
         return ComposedTransforms([self]).__or__(step)
 
 

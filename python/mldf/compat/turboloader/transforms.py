@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...errors import ArgumentError, UnsupportedError
+from ...errors import ArgumentError
 from ...pipeline import Operation, Steps
 from ..apply import apply as run
 
@@ -102,7 +102,7 @@ class Transform(Operation):
         return not (type(self).__name__.startswith("Random") or type(self).__name__ in RANDOM)
 
     def __or__(self, step: Any) -> ComposedTransforms:
-        """With one more `step` behind it."""
+        """With one more `step` after it."""
         return ComposedTransforms([self]).__or__(step)
 
 
@@ -193,26 +193,42 @@ class RandomCrop(ops.RandomCrop, Transform):
         super().__init__((height, width), padding, fill=pad_value)
 
 
+class Unchanged(ops.Cast, Transform):
+    """Normalize(to_float=False): TurboLoader normalises, undoes it and stores bytes, which are those of the image; some
+    are one less there, through rounding.
+    """
+
+    def __init__(self, mean: Any, std: Any) -> None:
+        super().__init__("uint8")
+        self.mean, self.std = list(mean), list(std)
+
+
 class Normalize(ops.Normalize, Transform):
-    """The same, always to floats."""
+    """The same. With to_float=False the image stays as it is, as in TurboLoader."""
+
+    def __new__(cls, mean: Any, std: Any, to_float: bool = True) -> Any:
+        """Floats, or bytes."""
+        return super().__new__(cls) if to_float else Unchanged(mean, std)
 
     def __init__(self, mean: Any, std: Any, to_float: bool = True) -> None:
-        if not to_float:
-            raise UnsupportedError("Normalize(to_float=False): floats alone are there")
-
+        del to_float
         super().__init__(mean, std)
         self.mean, self.std = list(mean), list(std)
 
 
 class ImageNetNormalize(ops.Normalize, Transform):
-    """mldf.Normalize("imagenet")."""
+    """mldf.Normalize("imagenet"). With to_float=False the image stays as it is, as in TurboLoader."""
+
+    MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+    def __new__(cls, to_float: bool = True) -> Any:
+        """Floats, or bytes."""
+        return super().__new__(cls) if to_float else Unchanged(cls.MEAN, cls.STD)
 
     def __init__(self, to_float: bool = True) -> None:
-        if not to_float:
-            raise UnsupportedError("ImageNetNormalize(to_float=False): floats alone are there")
-
+        del to_float
         super().__init__("imagenet")
-        self.mean, self.std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+        self.mean, self.std = list(self.MEAN), list(self.STD)
 
 
 class ToTensor(ComposedTransforms):
@@ -232,7 +248,7 @@ class Grayscale(ops.Grayscale, Transform):
 
 
 class MixUp(ops.MixUp, Transform):
-    """For ``{"image, label": [MixUp()]}`` of mldf.Loader, behind ``{"label": [mldf.OneHot(classes)]}``."""
+    """For ``{"image, label": [MixUp()]}`` of mldf.Loader, after ``{"label": [mldf.OneHot(classes)]}``."""
 
     def __init__(self, alpha: float = 0.4, seed: int = 0) -> None:
         del seed

@@ -9,7 +9,7 @@ __all__ = ["PipelineSpec"]
 
 
 class PipelineSpec:
-    """The field (`source`), its decoder (None: the field's own) and the transforms behind it."""
+    """The field (`source`), its decoder (None: the field's own) and the transforms after it."""
 
     def __init__(self, source: str, decoder: Any = None, transforms: Sequence[Any] = ()) -> None:
         self.source, self.decoder, self.transforms = source, decoder, list(transforms)
