@@ -119,12 +119,12 @@ def long_files(folder, kind):
             subprocess.run([str(word) for word in made], check=True, capture_output=True)
             source.unlink()
         paths.append(out)
-    target = folder / f"{kind}.mldf"
+    target = folder / f"{kind}{FILES}.mldf"
     if not target.exists():
-        (folder / kind).mkdir(exist_ok=True)
+        (folder / f"{kind}{FILES}").mkdir(exist_ok=True)
         for p in paths:
-            os.link(p, folder / kind / p.name)
-        mldf.pack(folder / kind, target, audio={"decode": False})
+            os.link(p, folder / f"{kind}{FILES}" / p.name)
+        mldf.pack(folder / f"{kind}{FILES}", target, audio={"decode": False})
     return paths, target
 
 
