@@ -24,9 +24,7 @@ mldf_status mldfi_av_decode_module(const struct av_decode_module **out, mldf_err
     const struct av_decode_module *(*get)(char text[AV_TEXT]);
     char text[AV_TEXT] = "";
     void *symbol;
-    mldf_status status = mldfi_module_symbol(name, AV_DECODE_SYMBOL, &symbol, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_module_symbol(name, AV_DECODE_SYMBOL, &symbol, err));
     __builtin_memcpy(&get, &symbol, sizeof get);
     *out = get(text);
     return check(*out, *out ? (*out)->abi : 0, name, text, err);
@@ -37,9 +35,7 @@ mldf_status mldfi_av_file_module(const struct av_file_module **out, mldf_error *
     const struct av_file_module *(*get)(char text[AV_TEXT]);
     char text[AV_TEXT] = "";
     void *symbol;
-    mldf_status status = mldfi_module_symbol(name, AV_FILE_SYMBOL, &symbol, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_module_symbol(name, AV_FILE_SYMBOL, &symbol, err));
     __builtin_memcpy(&get, &symbol, sizeof get);
     *out = get(text);
     return check(*out, *out ? (*out)->abi : 0, name, text, err);

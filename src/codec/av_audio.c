@@ -99,15 +99,13 @@ static mldf_status decode(void *decoder, const uint8_t *packet, size_t bytes, st
                           mldf_error *err) {
     struct av_audio *a = decoder;
     struct av_sound sound;
-    mldf_status status = decode_any(a, packet, bytes, &sound, err);
-    if (status < 0)
-        return status;
+    TRY(decode_any(a, packet, bytes, &sound, err));
     if (sound.samples && (sound.rate != a->rate || sound.channels != a->channels))
         return mldfi_fail(err, MLDF_E_CORRUPT,
                           "%" PRIu32 " channels and %" PRIu32 " Hz, and the record says %" PRIu32 " and %" PRIu32,
                           sound.channels, sound.rate, a->channels, a->rate);
     size_t plane = (size_t)sound.samples * sizeof(float);
-    status = mldfi_buffer_resize(&a->joined, plane * sound.channels + 1, err);
+    mldf_status status = mldfi_buffer_resize(&a->joined, plane * sound.channels + 1, err);
     for (uint32_t c = 0; status == MLDF_OK && c < sound.channels && plane; c++)
         memcpy(a->joined.data + c * plane, sound.plane[c], plane);
     *out = (struct audio_block){(const float *)(void *)a->joined.data, sound.samples, 1, sound.samples};

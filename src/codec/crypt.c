@@ -325,9 +325,7 @@ static void dictionary_ad(const struct crypt *crypt, uint8_t ad[DICTIONARY_AD_BY
 mldf_status mldfi_crypt_seal_dictionary(const struct crypt *crypt, const void *plain, size_t bytes, mldf_buffer *out,
                                         mldf_error *err) {
     uint8_t ad[DICTIONARY_AD_BYTES];
-    mldf_status status = mldfi_buffer_resize(out, bytes + MLDFI_CRYPT_OVERHEAD, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(out, bytes + MLDFI_CRYPT_OVERHEAD, err));
     dictionary_ad(crypt, ad);
     randombytes_buf(out->data, NONCE_BYTES);
     (void)crypto_aead_xchacha20poly1305_ietf_encrypt(out->data + NONCE_BYTES, NULL, plain, bytes, ad, sizeof ad, NULL,
@@ -341,9 +339,7 @@ mldf_status mldfi_crypt_open_dictionary(const struct crypt *crypt, const uint8_t
     if (stored_bytes <= MLDFI_CRYPT_OVERHEAD)
         return mldfi_fail_at(err, MLDF_E_TAMPERED, 0, "an encrypted dictionary of %zu bytes; the least is %d",
                              stored_bytes, (int)MLDFI_CRYPT_OVERHEAD + 1);
-    mldf_status status = mldfi_buffer_resize(out, stored_bytes - MLDFI_CRYPT_OVERHEAD, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(out, stored_bytes - MLDFI_CRYPT_OVERHEAD, err));
     dictionary_ad(crypt, ad);
     if (crypto_aead_xchacha20poly1305_ietf_decrypt(out->data, NULL, NULL, stored + NONCE_BYTES,
                                                    stored_bytes - NONCE_BYTES, ad, sizeof ad, stored,

@@ -175,9 +175,7 @@ mldf_status mldfi_fast_parse(const uint8_t *d, size_t bytes, struct fast_layout 
     if (bytes < FAST_FIXED)
         return mldfi_fail_at(err, MLDF_E_TRUNCATED, bytes, "fast JPEG: %zu bytes; its fixed part has %d", bytes,
                              FAST_FIXED);
-    mldf_status status = check_known(d, err);
-    if (status < 0)
-        return status;
+    TRY(check_known(d, err));
     l->colour = (enum fast_colour)d[3];
     l->segment_log2 = d[4];
     l->flags = d[5];
@@ -190,7 +188,7 @@ mldf_status mldfi_fast_parse(const uint8_t *d, size_t bytes, struct fast_layout 
     memcpy(l->quantiser_of, d + 42, sizeof l->quantiser_of);
     mldfi_fast_grid(&l->grid, (enum fast_sampling)d[2], mldfi_load_u16(d + 18), mldfi_load_u16(d + 20),
                     d[4] > FAST_MAX_SEGMENT ? 0 : d[4]);
-    status = check_members(d, l, err);
+    mldf_status status = check_members(d, l, err);
     return status < 0 ? status : check_sizes(bytes, l, d, err);
 }
 

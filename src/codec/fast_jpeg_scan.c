@@ -247,9 +247,7 @@ mldf_status mldfi_fast_scan_row(struct fast_scan *s, int16_t *const blocks[2], u
     const unsigned all = g->blocks[0] + (g->classes > 1 ? g->blocks[1] : 0);
     for (uint32_t x = 0; x < g->mcus_across; x++) {
         uint8_t *start, *to;
-        mldf_status status = mldfi_buffer_extend(s->out, (size_t)all * BLOCK_ROOM + 32, &start, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_buffer_extend(s->out, (size_t)all * BLOCK_ROOM + 32, &start, err));
         to = start;
         if (s->interval && s->left == 0)
             to = restart(s, to);

@@ -175,9 +175,7 @@ static mldf_status open_lane(struct fast_source *s, unsigned stream, struct lane
     static const uint8_t most[FAST_STREAMS] = {1, 1, FAST_LOW, FAST_LOW, 65 - FAST_LOW, 65 - FAST_LOW};
     const size_t blocks = (size_t)s->grid.mcus_across * s->grid.blocks[stream & 1];
     uint8_t *to;
-    mldf_status status = mldfi_buffer_extend(&s->symbols[stream], blocks * most[stream] * sizeof(uint32_t), &to, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(&s->symbols[stream], blocks * most[stream] * sizeof(uint32_t), &to, err));
     *out = (struct lane){(uint32_t *)(void *)to, stream < 2 ? s->counts.dc[stream] : s->counts.ac[stream - 2], 0};
     return MLDF_OK;
 }

@@ -158,9 +158,7 @@ static mldf_status write_index(struct record_writer *w, mldf_error *err) {
     uint64_t bits = 0, at = 0;
     for (unsigned s = 0; s < FAST_STREAMS; s++)
         bits += mldfi_fast_entries(&w->f->grid, s) * w->entry_bits[s];
-    mldf_status status = mldfi_buffer_resize(&w->index, (size_t)(bits / 8 + 16), err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(&w->index, (size_t)(bits / 8 + 16), err));
     memset(w->index.data, 0, w->index.size);
     const uint8_t *length = w->lengths.data;
     for (unsigned s = 0; s < FAST_STREAMS; s++)

@@ -106,9 +106,7 @@ static mldf_status read_metadata(const uint8_t *data, size_t bytes, size_t *at, 
             if (out->info.rate == 0 || out->info.bits < 4)
                 return mldfi_fail_at(err, MLDF_E_CORRUPT, *at, "FLAC: %" PRIu32 " samples a second of %" PRIu32 " bits",
                                      out->info.rate, out->info.bits);
-            mldf_status status = mldf_buffer_append(&out->extra, block, FLAC_STREAMINFO, err);
-            if (status < 0)
-                return status;
+            TRY(mldf_buffer_append(&out->extra, block, FLAC_STREAMINFO, err));
         }
         first = false;
         *at += BLOCK_HEAD + length;

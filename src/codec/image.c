@@ -40,9 +40,7 @@ static bool options_make_sense(const mldf_image_options *o) {
 mldf_status mldfi_image_options(const mldf_image_options *given, mldf_image_options *out, mldf_error *err) {
     static const mldf_image_options defaults = MLDF_IMAGE_OPTIONS_INIT;
     *out = defaults;
-    mldf_status status = mldfi_take_options(out, sizeof *out, "mldf_image_options", given, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_take_options(out, sizeof *out, "mldf_image_options", given, err));
     if (!options_make_sense(out))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "image options: channels %d (0, 1, 3, 4), bits %d (0, 8, 16), scale %d (1, 2, 4, 8), "
@@ -123,9 +121,7 @@ mldf_status mldfi_image_plan(const mldf_image_info *info, uint32_t channels, uin
     unsigned orientation = options->orientation ? options->orientation : info->orientation;
     if (!options->orient || orientation == 0)
         orientation = 1;
-    mldf_status status = check_limits(info, options, err);
-    if (status < 0)
-        return status;
+    TRY(check_limits(info, options, err));
     if (scale != 1 && info->mode != MLDF_IMAGE_MODE_JPEG && info->mode != MLDF_IMAGE_MODE_FAST_JPEG)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "scale 1/%" PRIu32 " of a %s image; only JPEG decodes at a scale",
                           scale, mldf_image_mode_name(info->mode));
@@ -136,9 +132,7 @@ mldf_status mldfi_image_plan(const mldf_image_info *info, uint32_t channels, uin
     job->options = *options;
     job->full_width = scaled(info->width, options);
     job->full_height = scaled(info->height, options);
-    status = plan_region(job, options, orientation, err);
-    if (status < 0)
-        return status;
+    TRY(plan_region(job, options, orientation, err));
     struct image_sink *sink = &job->sink;
     sink->width = job->width;
     sink->height = job->height;
@@ -201,13 +195,11 @@ mldf_status mldf_image_decode(mldf_image_decoder *decoder, const void *data, siz
     mldf_image_decoder own = {.jpeg = NULL};
     if (!pixels || (!data && bytes))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_decode: %s is NULL", pixels ? "data" : "pixels");
-    mldf_status status = mldfi_image_plan_bytes(data, bytes, options, &info, &job, &shape, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_image_plan_bytes(data, bytes, options, &info, &job, &shape, err));
     if (pixels_bytes != shape.bytes)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%zu bytes for pixels that need %" PRIu64, pixels_bytes, shape.bytes);
     job.decoder = decoder ? decoder : &own;
-    status = mldfi_sink_begin(&job, pixels, err);
+    mldf_status status = mldfi_sink_begin(&job, pixels, err);
     if (status == MLDF_OK)
         status = mldfi_image_codec(info.mode)->decode(&job, err);
     if (!decoder)
@@ -221,12 +213,10 @@ mldf_status mldfi_image_decode_to(mldf_image_decoder *decoder, const void *data,
     mldf_image_info info;
     mldf_image_shape shape;
     struct image_job job;
-    mldf_status status = mldfi_image_plan_bytes(data, bytes, options, &info, &job, &shape, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_image_plan_bytes(data, bytes, options, &info, &job, &shape, err));
     job.decoder = decoder;
     memory->size = 0;
-    status = mldfi_buffer_resize(memory, (size_t)shape.bytes + PIXELS_BESIDE, err);
+    mldf_status status = mldfi_buffer_resize(memory, (size_t)shape.bytes + PIXELS_BESIDE, err);
     if (status == MLDF_OK)
         status = mldfi_sink_begin(&job, memory->data + PIXELS_BESIDE, err);
     if (status == MLDF_OK)
@@ -244,9 +234,7 @@ mldf_status mldfi_image_check(mldf_image_decoder *decoder, const void *data, siz
     struct image_job job;
     if (mldfi_codec_jpeg.match(data, bytes))
         options.scale = 8;
-    mldf_status status = mldfi_image_plan_bytes(data, bytes, &options, &info, &job, &shape, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_image_plan_bytes(data, bytes, &options, &info, &job, &shape, err));
     job.decoder = decoder;
     job.sink.discard = true;
     return mldfi_image_codec(info.mode)->decode(&job, err);

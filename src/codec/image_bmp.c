@@ -262,15 +262,11 @@ static mldf_status run_lengths(struct rle *r, bool tolerant, mldf_error *err) {
 static mldf_status decode_runs(struct bmp_decoder *d, struct image_job *job, mldf_error *err) {
     uint8_t *work;
     uint64_t area = (uint64_t)d->h.width * d->h.height;
-    mldf_status status = mldfi_image_work(job, area + (uint64_t)job->width * 3, &work, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_image_work(job, area + (uint64_t)job->width * 3, &work, err));
     memset(work, 0, area);
     size_t start = d->h.pixels < job->bytes ? d->h.pixels : job->bytes;
     struct rle r = {job->data, start, job->bytes, work, d->h.width, d->h.height, 0, 0, d->h.compression == BI_RLE4};
-    status = run_lengths(&r, job->options.tolerant, err);
-    if (status < 0)
-        return status;
+    TRY(run_lengths(&r, job->options.tolerant, err));
     d->h.bits = 8; /* what `work` holds now */
     for (uint32_t y = 0; y < job->height; y++) {
         uint64_t line = d->h.height - 1 - (job->y + y);
@@ -283,14 +279,12 @@ static mldf_status decode_runs(struct bmp_decoder *d, struct image_job *job, mld
 static mldf_status bmp_decode(struct image_job *job, mldf_error *err) {
     struct bmp_decoder d;
     uint8_t *row;
-    mldf_status status = parse(job->data, job->bytes, &d.h, err);
-    if (status < 0)
-        return status;
+    TRY(parse(job->data, job->bytes, &d.h, err));
     prepare(&d, job->data);
     if (d.h.compression == BI_RLE8 || d.h.compression == BI_RLE4)
         return decode_runs(&d, job, err);
     uint64_t stride = ((uint64_t)d.h.width * d.h.bits + 31) / 32 * 4, used = ((uint64_t)d.h.width * d.h.bits + 7) / 8;
-    status = mldfi_image_work(job, (uint64_t)job->width * d.channels, &row, err);
+    mldf_status status = mldfi_image_work(job, (uint64_t)job->width * d.channels, &row, err);
     for (uint32_t y = 0; status == MLDF_OK && y < job->height; y++) {
         uint64_t line = d.h.top_down ? job->y + y : d.h.height - 1 - (job->y + y);
         uint64_t at = d.h.pixels + line * stride;

@@ -158,14 +158,10 @@ mldf_status mldfi_jpeg_encode(void **kept, const mldf_image_pixels *pixels, cons
                               mldf_buffer *out, mldf_error *err) {
     mldf_jpeg_options o = MLDF_JPEG_OPTIONS_INIT;
     uint64_t row_bytes;
-    mldf_status status = mldfi_pixels_check(pixels, "mldf_image_encode_jpeg", &row_bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_pixels_check(pixels, "mldf_image_encode_jpeg", &row_bytes, err));
     if (!out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_encode_jpeg: out is NULL");
-    status = mldfi_take_options(&o, sizeof o, "mldf_jpeg_options", options, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_take_options(&o, sizeof o, "mldf_jpeg_options", options, err));
     if (o.quality < 1 || o.quality > 100 || (unsigned)o.subsampling > MLDF_IMAGE_422 || o.icc_bytes > UINT32_MAX ||
         (o.icc && o.icc_bytes == 0))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
@@ -179,7 +175,7 @@ mldf_status mldfi_jpeg_encode(void **kept, const mldf_image_pixels *pixels, cons
     struct jpeg_writer *w = *kept;
     if (!w)
         return MLDF_E_MEMORY;
-    status = mldfi_buffer_resize(&w->row, (size_t)pixels->width * 3, err);
+    mldf_status status = mldfi_buffer_resize(&w->row, (size_t)pixels->width * 3, err);
     return status < 0 ? status : run_writer(w, pixels, &o, out, err);
 }
 

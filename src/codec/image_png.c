@@ -138,9 +138,7 @@ static mldf_status decode_interlaced(spng_ctx *ctx, int format, int flags, size_
     int code = spng_decoded_image_size(ctx, format, &bytes);
     if (code || bytes != row_bytes * job->full_height)
         return fail(code ? code : SPNG_EINTERNAL, job, err);
-    mldf_status status = mldfi_image_work(job, bytes, &all, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_image_work(job, bytes, &all, err));
     mldfi_memory_watch();
     if (job->options.tolerant)
         memset(all, 0, bytes);
@@ -155,9 +153,7 @@ static mldf_status decode_interlaced(spng_ctx *ctx, int format, int flags, size_
 static mldf_status decode_rows(spng_ctx *ctx, int format, int flags, size_t row_bytes, size_t pixel,
                                struct image_job *job, mldf_error *err) {
     uint8_t *row;
-    mldf_status status = mldfi_image_work(job, row_bytes, &row, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_image_work(job, row_bytes, &row, err));
     mldfi_memory_watch();
     bool direct = job->sink.direct && job->width == job->full_width;
     int code = spng_decode_image(ctx, NULL, 0, format, flags | SPNG_DECODE_PROGRESSIVE);

@@ -28,9 +28,7 @@ mldf_status mldfi_png_encode(const mldf_image_pixels *pixels, int level, const v
     static const uint8_t types[] = {SPNG_COLOR_TYPE_GRAYSCALE, SPNG_COLOR_TYPE_GRAYSCALE_ALPHA,
                                     SPNG_COLOR_TYPE_TRUECOLOR, SPNG_COLOR_TYPE_TRUECOLOR_ALPHA};
     uint64_t row_bytes;
-    mldf_status status = mldfi_pixels_check(pixels, "mldf_image_encode_png", &row_bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_pixels_check(pixels, "mldf_image_encode_png", &row_bytes, err));
     if (!out || level < -1 || level > 9)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_encode_png: out is NULL or level %d is not one of -1 to 9",
                           level);

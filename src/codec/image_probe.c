@@ -84,10 +84,8 @@ mldf_status mldf_image_probe(const void *data, size_t bytes, mldf_image_info *ou
     mldf_image_info info;
     if (!out || (!data && bytes))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_probe: %s is NULL", out ? "data" : "out");
-    mldf_status status = mldfi_check_result("mldf_image_info", out, err);
-    if (status < 0)
-        return status;
-    status = mldfi_image_probe(data, bytes, &info, err);
+    TRY(mldfi_check_result("mldf_image_info", out, err));
+    mldf_status status = mldfi_image_probe(data, bytes, &info, err);
     mldfi_give_result(out, &info, sizeof info);
     return status;
 }

@@ -187,9 +187,7 @@ static mldf_status gather(struct tiff_reader *r, mldf_error *err) {
     for (uint32_t plane = 0; plane < planes; plane++)
         for (uint64_t y = first; y < (uint64_t)job->y + job->height; y += r->block_height)
             for (uint64_t x = 0; x < job->full_width; x += r->block_width) {
-                mldf_status status = read_block(r, (uint32_t)x, (uint32_t)y, plane, err);
-                if (status < 0)
-                    return status;
+                TRY(read_block(r, (uint32_t)x, (uint32_t)y, plane, err));
             }
     return MLDF_OK;
 }
@@ -296,22 +294,18 @@ static mldf_status decode_blocks(struct tiff_reader *r, mldf_error *err) {
     struct image_job *job = r->job;
     uint64_t band, all;
     uint8_t *work;
-    mldf_status status = measure(r, err);
-    if (status < 0)
-        return status;
+    TRY(measure(r, err));
     r->sample_bytes = r->page.bits == 16 ? 2 : 1;
     uint64_t block = mldfi_align_up(r->block_bytes, 64), row = mldfi_align_up((uint64_t)job->width * 8, 64);
     if (!mldfi_mul_u64((uint64_t)job->full_width * job->height, (uint64_t)r->page.samples * r->sample_bytes, &band) ||
         !mldfi_add_u64(band, block + row, &all))
         all = UINT64_MAX;
-    status = mldfi_image_work(job, all, &work, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_image_work(job, all, &work, err));
     mldfi_memory_watch();
     r->block = work;
     r->row = work + block;
     r->band = work + block + row;
-    status = gather(r, err);
+    mldf_status status = gather(r, err);
     return status < 0 ? status : deliver(r, err);
 }
 
@@ -321,9 +315,7 @@ static mldf_status decode_rgba(struct tiff_reader *r, mldf_error *err) {
     uint8_t *work;
     uint64_t raster = (uint64_t)job->full_width * job->full_height * 4;
     int orientation = job->info->orientation ? job->info->orientation : 1;
-    mldf_status status = mldfi_image_work(job, raster + (uint64_t)job->width * 3, &work, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_image_work(job, raster + (uint64_t)job->width * 3, &work, err));
     mldfi_memory_watch();
     if (!TIFFReadRGBAImageOriented(r->tif, job->full_width, job->full_height, (uint32_t *)(void *)work, orientation,
                                    !job->options.tolerant))
@@ -358,10 +350,8 @@ mldf_status mldfi_tiff_decode(struct image_job *job, mldf_error *err) {
     r.job = job;
     r.file.data = job->data;
     r.file.bytes = job->bytes;
-    mldf_status status = mldfi_tiff_page(job->data, job->bytes, &r.page, &info, err);
-    if (status < 0)
-        return status;
-    status = mldfi_memory_probe(OPENING_BYTES, "TIFF", err);
+    TRY(mldfi_tiff_page(job->data, job->bytes, &r.page, &info, err));
+    mldf_status status = mldfi_memory_probe(OPENING_BYTES, "TIFF", err);
     if (status < 0)
         return status;
     mldfi_memory_watch();

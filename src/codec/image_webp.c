@@ -191,9 +191,7 @@ static mldf_status decode_into(const uint8_t *data, size_t bytes, uint32_t width
     config.output.u.RGBA.rgba = pixels;
     config.output.u.RGBA.stride = (int)stride;
     config.output.u.RGBA.size = stride * (height - 1) + (size_t)width * job->sink.channels;
-    mldf_status status = check_memory(&config.input, job, err);
-    if (status < 0)
-        return status;
+    TRY(check_memory(&config.input, job, err));
     code = WebPDecode(data, bytes, &config);
     WebPFreeDecBuffer(&config.output); /* of nothing: the memory is ours */
     bool enough = code == VP8_STATUS_NOT_ENOUGH_DATA && job->options.tolerant && !mldfi_memory_failed();

@@ -188,9 +188,7 @@ static mldf_status demux(const uint8_t *data, size_t bytes, struct audio_parts *
         if (at == bytes)
             return mldfi_fail_at(err, MLDF_E_TRUNCATED, after, "MP3: no frame follows the one with the encoder's tag");
     }
-    mldf_status status = walk(data, bytes, at, frame, out, &end, err);
-    if (status < 0)
-        return status;
+    TRY(walk(data, bytes, at, frame, out, &end, err));
     total = (uint64_t)out->count * frame.samples;
     out->skip = skip < total ? skip : total;
     out->trim = trim < total - out->skip ? trim : total - out->skip;

@@ -149,11 +149,8 @@ static mldf_status parse_aiff(const uint8_t *d, size_t bytes, struct pcm_file *o
     for (uint64_t at = 12; bytes - at >= 8 && !(comm && s.at);) {
         uint64_t size = be32(d + at + 4), body = at + 8, left = bytes - body;
         if (memcmp(d + at, "COMM", 4) == 0 && !comm) {
-            mldf_status status = size <= left
-                                     ? read_comm(d, body, size, aifc, &s, err)
-                                     : mldfi_fail_at(err, MLDF_E_TRUNCATED, bytes, "AIFF: the file ends in COMM");
-            if (status < 0)
-                return status;
+            TRY(size <= left ? read_comm(d, body, size, aifc, &s, err)
+                             : mldfi_fail_at(err, MLDF_E_TRUNCATED, bytes, "AIFF: the file ends in COMM"));
             comm = body;
         } else if (memcmp(d + at, "SSND", 4) == 0 && !s.at && left >= 8) {
             uint64_t offset = be32(d + body);

@@ -160,9 +160,7 @@ static mldf_status decode(void *decoder, const uint8_t *packet, size_t bytes, st
         return mldfi_fail(err, MLDF_E_CORRUPT, "Vorbis: the packet is damaged");
     int got = vorbis_synthesis_pcmout(&v->dsp, &planes);
     size_t n = got > 0 ? (size_t)got : 0;
-    mldf_status status = mldfi_buffer_resize(&v->pcm, n * channels * sizeof(float) + 1, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(&v->pcm, n * channels * sizeof(float) + 1, err));
     float *to = (float *)(void *)v->pcm.data;
     for (size_t c = 0; c < channels && n; c++)
         memcpy(to + c * n, planes[order ? order[c] : c], n * sizeof *to);

@@ -228,9 +228,7 @@ static mldf_status choose_codec(const struct format *f, uint64_t at, mldf_audio_
 /* A wrong block size is put right when the bytes a second agree with the rest of the header, and when there is none. */
 static mldf_status check_format(const struct format *f, uint64_t at, mldf_audio_info *out, mldf_error *err) {
     memset(out, 0, sizeof *out);
-    mldf_status status = choose_codec(f, at, out, err);
-    if (status < 0)
-        return status;
+    TRY(choose_codec(f, at, out, err));
     if (f->channels == 0)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, at + 2, "a WAV file of no channels");
     if (f->rate == 0)

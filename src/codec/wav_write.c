@@ -105,9 +105,7 @@ mldf_status mldf_wav_header(const mldf_audio_info *info, mldf_buffer *out, unsig
                           !info ? "info"
                           : out ? "pad_bytes"
                                 : "out");
-    mldf_status status = check(info, &bytes, err);
-    if (status < 0)
-        return status;
+    TRY(check(info, &bytes, err));
     bool integer = info->codec == MLDF_AUDIO_PCM;
     bool extensible = info->mask != 0 || info->channels > 2 || (integer && info->bits > 16);
     bool fact = !integer || extensible;

@@ -86,9 +86,7 @@ mldf_status mldfi_zstd_dictionary_new(struct zstd_dictionary **out, const void *
     *out = NULL;
     if (size == 0 || size > INT32_MAX)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, 0, "a zstd dictionary of %zu bytes", size);
-    mldf_status status = check_dictionary(bytes, size, err);
-    if (status < 0)
-        return status;
+    TRY(check_dictionary(bytes, size, err));
     struct zstd_dictionary *dictionary = mldfi_alloc(sizeof *dictionary + size, err);
     if (!dictionary)
         return MLDF_E_MEMORY;

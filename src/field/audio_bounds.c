@@ -3,6 +3,7 @@
  * channels, takes a pass over the records, which ends when nothing can change any more: in a file of speech after two rows. */
 #include "field/audio_type.h"
 #include "field/edge.h"
+#include "util/error.h"
 
 static void see_rate(struct rates *rates, uint32_t rate, bool first) {
     if (first || rate < rates->least)
@@ -67,9 +68,7 @@ mldf_status mldfi_audio_see(const struct schema_field *field, const struct recor
         mldfi_audio_record_info(record, &info);
         if (!is_good(args, &info) || !is_new(s, &info))
             continue;
-        mldf_status status = block->is_present ? block->is_present(block->owner, *at, &present, err) : MLDF_OK;
-        if (status < 0)
-            return status;
+        TRY(block->is_present ? block->is_present(block->owner, *at, &present, err) : MLDF_OK);
         if (!present)
             continue;
         see_recording(s, &info);

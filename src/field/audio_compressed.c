@@ -133,9 +133,7 @@ static mldf_status write_mp4(const mldf_audio_info *info, const struct packets_h
                                .bits = info->bits,
                                .frame_samples = head->duration,
                                .skip = head->skip};
-    mldf_status status = mldfi_av_file_module(&m, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_av_file_module(&m, err));
     if (info->codec == MLDF_AUDIO_ALAC && head->extra_bytes == 24) {
         memcpy(atom + 12, extra, 24);
         stream.extra = atom;
@@ -143,7 +141,7 @@ static mldf_status write_mp4(const mldf_audio_info *info, const struct packets_h
     }
     if (m->create("ipod", &stream, 1, &file, text) < 0)
         return mldfi_fail(err, MLDF_E_UNSUPPORTED, "an MP4 file: %s", text);
-    status = write_packets_mp4(m, file, head, in, text, err);
+    mldf_status status = write_packets_mp4(m, file, head, in, text, err);
     if (status == MLDF_OK && m->finish(file, &made, &bytes, text) < 0)
         status = mldfi_fail(err, MLDF_E_UNSUPPORTED, "an MP4 file: %s", text);
     if (status == MLDF_OK)
@@ -232,9 +230,7 @@ static mldf_status export_packets(const mldf_value *value, const mldf_audio_info
 static mldf_status export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
                           struct export_room *room, struct exported *out, mldf_error *err) {
     mldf_audio_info info;
-    mldf_status status = mldf_audio_record(value, &info, err);
-    if (status < 0)
-        return status;
+    TRY(mldf_audio_record(value, &info, err));
     if (!mldfi_audio_is_packets(info.codec))
         return mldfi_audio_export(field, value, kit, room, out, err);
     return export_packets(value, &info, room, out, err);

@@ -44,16 +44,12 @@ static mldf_status check_fixed(const struct audio_state *s, const mldf_audio_inf
 static mldf_status from_wav(const mldf_value *value, mldf_buffer *scratch, struct made *out, mldf_error *err) {
     struct pcm_file file;
     const mldf_wav *wav = &file.wav;
-    mldf_status status = mldfi_audio_parse(value->data, (size_t)value->bytes, &file, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_audio_parse(value->data, (size_t)value->bytes, &file, err));
     *out = (struct made){wav->info, (const uint8_t *)value->data + wav->data_offset, wav->data_bytes};
     unsigned bytes = wav->info.bits / 8;
     if (!file.signed_bytes && (!wav->big_endian || bytes == 1))
         return MLDF_OK;
-    status = mldfi_buffer_resize(scratch, (size_t)wav->data_bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(scratch, (size_t)wav->data_bytes, err));
     if (file.signed_bytes)
         for (uint64_t i = 0; i < wav->data_bytes; i++)
             scratch->data[i] = ((const uint8_t *)out->payload)[i] ^ 0x80;
@@ -165,12 +161,11 @@ static mldf_status unpack_file(struct audio_worker *w, const struct audio_state 
     struct audio_state plain = *s;
     plain.undecoded = true; /* it is decoded below */
     w->file.size = 0;
-    mldf_status status = pack_file(w, &plain, value->data, (size_t)value->bytes, &w->file, out, err);
-    if (status < 0)
-        return status;
+    TRY(pack_file(w, &plain, value->data, (size_t)value->bytes, &w->file, out, err));
     bool whole = out->info.bits > 0 && out->info.bits <= 24;
     unsigned width = whole ? (out->info.bits + 7) / 8 : 4;
-    status = mldfi_sound_room(w->max_bytes, value->bytes, out->info.samples, out->info.channels, width, &bytes, err);
+    mldf_status status =
+        mldfi_sound_room(w->max_bytes, value->bytes, out->info.samples, out->info.channels, width, &bytes, err);
     if (status == MLDF_OK)
         status = mldfi_buffer_resize(scratch, bytes, err);
     memory.data = out->payload;
@@ -238,10 +233,8 @@ mldf_status mldfi_audio_encode(void *user, const void *state, const mldf_value *
                                mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes, mldf_error *err) {
     void *worker;
     (void)user;
-    mldf_status status = mldfi_media_audio.open(&worker, err);
-    if (status < 0)
-        return status;
-    status = mldfi_audio_encode_with(worker, state, value, record, scratch, payload, payload_bytes, err);
+    TRY(mldfi_media_audio.open(&worker, err));
+    mldf_status status = mldfi_audio_encode_with(worker, state, value, record, scratch, payload, payload_bytes, err);
     mldfi_media_audio.close(worker);
     return status;
 }

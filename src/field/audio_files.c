@@ -121,12 +121,10 @@ mldf_status mldfi_audio_export(const struct schema_field *field, const mldf_valu
     const struct audio_state *s = field ? field->state : NULL;
     mldf_audio_info info;
     (void)kit;
-    mldf_status status = mldf_audio_record(value, &info, err);
-    if (status < 0)
-        return status;
+    TRY(mldf_audio_record(value, &info, err));
     info.mask = s ? s->mask : 0;
     room->file.size = 0;
-    status = mldf_wav_header(&info, &room->file, &out->pad_bytes, err);
+    mldf_status status = mldf_wav_header(&info, &room->file, &out->pad_bytes, err);
     out->ending = "wav";
     out->head = room->file.data;
     out->head_bytes = room->file.size;

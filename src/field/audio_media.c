@@ -103,9 +103,7 @@ mldf_status mldfi_audio_read(void *worker, const mldf_audio_info *info, const vo
         mldfi_pcm_to_f32(info->codec, info->bits, data, (size_t)count, out);
         return MLDF_OK;
     }
-    mldf_status status = mldfi_buffer_resize(&w->block, most * channels * sizeof(float), err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(&w->block, most * channels * sizeof(float), err));
     float *numbers = (float *)(void *)w->block.data;
     const uint8_t *from = data;
     for (uint64_t done = 0; done < count; done += most, from += most * sample, out += most) {

@@ -147,9 +147,7 @@ static mldf_status column(const struct audio_bytes *in, uint64_t at, bool wide, 
                           uint64_t most, uint64_t *out, mldf_error *err) {
     uint64_t width = wide ? 8 : 4;
     const void *data;
-    mldf_status status = in->get(in->user, at + from * width, (count + 1) * width, &data, err);
-    if (status < 0)
-        return status;
+    TRY(in->get(in->user, at + from * width, (count + 1) * width, &data, err));
     for (size_t i = 0; i <= count; i++) {
         out[i] = wide ? mldfi_load_u64((const uint8_t *)data + 8 * i) : mldfi_load_u32((const uint8_t *)data + 4 * i);
         if (out[i] > most || (i && out[i] < out[i - 1]))
@@ -187,9 +185,7 @@ static mldf_status search(const struct packets_head *head, const struct audio_by
         if (from + BLOCK > high)
             from = high > low + BLOCK ? high - BLOCK : low;
         size_t count = (size_t)(high - from < BLOCK ? high - from : BLOCK);
-        mldf_status status = mldfi_packets_samples(head, in, from, count, entries, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_packets_samples(head, in, from, count, entries, err));
         if (at < entries[0]) {
             high = from;
             high_sample = entries[0];

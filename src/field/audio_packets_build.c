@@ -125,9 +125,7 @@ mldf_status mldfi_packets_build(const struct audio_parts *parts, unsigned flags,
     if (parts->extra.size > AUDIO_EXTRA_MAX)
         return mldfi_fail(err, MLDF_E_LIMIT, "%zu bytes for the decoder are too many", parts->extra.size);
     struct layout l = plan(parts, flags, file_bytes, keep);
-    mldf_status status = mldfi_buffer_extend(out, (size_t)l.total, &where, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(out, (size_t)l.total, &where, err));
     memset(where, 0, (size_t)(l.first - l.head_bytes));
     write_head(parts, &l, where);
     write_packets(parts, &l, file, where);

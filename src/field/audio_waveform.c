@@ -90,9 +90,7 @@ static mldf_status check_coding(const struct audio_state *s, const mldf_audio_in
 mldf_status mldfi_audio_check_record(const struct audio_state *s, const mldf_audio_info *info, uint64_t payload_bytes,
                                      mldf_error *err) {
     uint64_t wanted;
-    mldf_status status = check_coding(s, info, err);
-    if (status < 0)
-        return status;
+    TRY(check_coding(s, info, err));
     if (info->rate == 0 || (s->rate && info->rate != s->rate))
         return mldfi_fail_at(err, MLDF_E_CORRUPT, AUDIO_RATE,
                              "the record says %" PRIu32 " samples a second, and the field's rate is %" PRIu32,

@@ -43,9 +43,7 @@ static mldf_status find_decoder(struct audio_worker *w, const struct audio_setup
                                 struct kept_decoder **out, mldf_error *err) {
     struct kept_decoder *oldest = &w->decoders[0];
     const struct audio_decoder *type;
-    mldf_status status = mldfi_audio_decoder(s->info.codec, &s->choice, &type, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_audio_decoder(s->info.codec, &s->choice, &type, err));
     for (int i = 0; i < AUDIO_DECODERS; i++) {
         struct kept_decoder *k = &w->decoders[i];
         if (is_for(k, s) && fresh)
@@ -59,7 +57,7 @@ static mldf_status find_decoder(struct audio_worker *w, const struct audio_setup
             oldest = k;
     }
     drop(oldest);
-    status = mldf_buffer_append(&oldest->extra, s->extra, s->extra_bytes, err);
+    mldf_status status = mldf_buffer_append(&oldest->extra, s->extra, s->extra_bytes, err);
     if (status == MLDF_OK)
         status = type->open(s, &oldest->decoder, err);
     if (status < 0) {
@@ -86,9 +84,7 @@ static mldf_status mp3_start(const struct packets_head *head, const struct audio
     uint64_t from = *packet > 2 ? *packet - 2 : 0, first = from;
     const void *back;
     if (head->flags & PACKETS_BACK) {
-        mldf_status status = in->get(in->user, head->back_at + from, *packet - from + 1, &back, err);
-        if (status < 0)
-            return status;
+        TRY(in->get(in->user, head->back_at + from, *packet - from + 1, &back, err));
         for (uint64_t i = from; i <= *packet; i++) {
             uint64_t reach = ((const uint8_t *)back)[i - from];
             if ((reach < i ? i - reach : 0) < first)
@@ -260,12 +256,10 @@ static mldf_status decode_packets(struct audio_worker *w, struct run *r, mldf_er
     struct packets_head head;
     struct audio_setup setup = {.info = *r->info, .choice = r->want.choice};
     uint64_t packet = 0;
-    mldf_status status = mldfi_packets_open(r->info, r->in, &head, &setup.extra, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_packets_open(r->info, r->in, &head, &setup.extra, err));
     r->head = &head;
     setup.extra_bytes = head.extra_bytes;
-    status = find_decoder(w, &setup, head.flags & PACKETS_HISTORY, &r->kept, err);
+    mldf_status status = find_decoder(w, &setup, head.flags & PACKETS_HISTORY, &r->kept, err);
     if (r->to) { /* samples + skip + trim is known to fit */
         r->from += head.skip;
         r->to += head.skip;

@@ -36,9 +36,7 @@ static mldf_status pass_through(const mldf_value *value, const char *wanted, con
     *payload_bytes = 0;
     if (value->kind != MLDF_KIND_BYTES && value->kind != MLDF_KIND_TEXT)
         return mldfi_wrong_kind(value, wanted, err);
-    mldf_status status = mldfi_check_data(value, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_check_data(value, err));
     *payload = value->data;
     *payload_bytes = value->bytes;
     return MLDF_OK;
@@ -102,9 +100,7 @@ static mldf_status validate_json(const void *text, uint64_t bytes, mldf_status b
 static mldf_status json_encode(void *user, const void *state, const mldf_value *value, uint8_t *record,
                                mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes, mldf_error *err) {
     (void)user, (void)state, (void)record, (void)scratch;
-    mldf_status status = pass_through(value, "JSON text", payload, payload_bytes, err);
-    if (status < 0)
-        return status;
+    TRY(pass_through(value, "JSON text", payload, payload_bytes, err));
     if (value->bytes == 0)
         return mldfi_fail(err, MLDF_E_SYNTAX, "the value is empty, and no JSON text is");
     return validate_json(value->data, value->bytes, MLDF_E_SYNTAX, err);
@@ -185,9 +181,7 @@ static mldf_status validate_utf8(const void *text, uint64_t bytes, mldf_status b
 static mldf_status text_encode(void *user, const void *state, const mldf_value *value, uint8_t *record,
                                mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes, mldf_error *err) {
     (void)user, (void)state, (void)record, (void)scratch;
-    mldf_status status = pass_through(value, "text", payload, payload_bytes, err);
-    if (status < 0)
-        return status;
+    TRY(pass_through(value, "text", payload, payload_bytes, err));
     if (value->bytes > UINT32_MAX)
         return mldfi_fail(err, MLDF_E_RANGE, "a text of %" PRIu64 " bytes; a text field holds less than 4 GiB",
                           value->bytes);

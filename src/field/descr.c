@@ -250,9 +250,7 @@ static mldf_status walk_list(struct walk *w, uint32_t list, uint32_t offset, uin
     for (uint32_t i = mldfi_json_first(w->json, list); i < node->next; i = w->json->nodes[i].next) {
         uint32_t member_bytes = 0;
         w->alone = w->depth == 1 && node->count == 1;
-        mldf_status status = walk_member(w, list, i, offset, &member_bytes);
-        if (status < 0)
-            return status;
+        TRY(walk_member(w, list, i, offset, &member_bytes));
         offset += member_bytes;
     }
     w->depth--;

@@ -4,6 +4,7 @@
 #include "field/edge.h"
 #include "field/image_type.h"
 #include "util/bytes.h"
+#include "util/error.h"
 
 static void see_image(struct survey *s, const mldf_image_info *info) {
     struct value_bounds *b = s->bounds;
@@ -66,9 +67,7 @@ mldf_status mldfi_image_see(const struct schema_field *field, const struct recor
     for (; (*at = skip_equal(block, *at, s)) < block->count; ++*at) {
         const uint8_t *record = block->records + *at * block->stride;
         bool present = true;
-        mldf_status status = block->is_present ? block->is_present(block->owner, *at, &present, err) : MLDF_OK;
-        if (status < 0)
-            return status;
+        TRY(block->is_present ? block->is_present(block->owner, *at, &present, err) : MLDF_OK);
         if (present) {
             mldf_image_info info;
             mldfi_image_record_info(record, &info);

@@ -334,9 +334,7 @@ static mldf_status get_tables(struct fast_run *r, mldf_error *err) {
 
 mldf_status mldfi_fast_image_info(const uint8_t *data, size_t bytes, mldf_image_info *info, mldf_error *err) {
     struct fast_layout layout;
-    mldf_status status = mldfi_fast_parse(data, bytes, &layout, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_fast_parse(data, bytes, &layout, err));
     const struct fast_grid *g = &layout.grid;
     if (g->width != info->width || g->height != info->height || g->components != info->channels)
         return mldfi_fail(err, MLDF_E_CORRUPT,
@@ -348,9 +346,7 @@ mldf_status mldfi_fast_image_info(const uint8_t *data, size_t bytes, mldf_image_
 
 static mldf_status begin(struct fast_run *r, mldf_error *err) {
     const struct kernels *kernels = r->job->decoder->kernels;
-    mldf_status status = get_worker(r->job->decoder, &r->worker, err);
-    if (status < 0)
-        return status;
+    TRY(get_worker(r->job->decoder, &r->worker, err));
     r->k = (kernels ? kernels : mldfi_kernels_best())->jpeg;
     size_planes(r);
     find_mcus(r);

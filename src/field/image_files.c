@@ -176,16 +176,14 @@ mldf_status mldfi_image_export(const struct schema_field *field, const mldf_valu
                                struct export_room *room, struct exported *out, mldf_error *err) {
     mldf_image_info info;
     (void)field;
-    mldf_status status = mldfi_image_value_info(value, &info, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_image_value_info(value, &info, err));
     out->data = value->data;
     out->bytes = value->bytes;
     out->ending = mldfi_image_ending(info.mode);
     bool pixels = info.mode == MLDF_IMAGE_MODE_RAW || info.mode == MLDF_IMAGE_MODE_YUV420;
     if (!pixels || value->bytes == 0)
         return MLDF_OK;
-    status = mldfi_image_png(kit, value, room, err);
+    mldf_status status = mldfi_image_png(kit, value, room, err);
     out->data = room->file.data;
     out->bytes = room->file.size;
     out->ending = "png";

@@ -143,9 +143,7 @@ static bool image_is_packed(const uint8_t *record) {
 static mldf_status image_unpack(const uint8_t *record, const void *payload, uint64_t payload_bytes, uint64_t most,
                                 uint8_t *out_record, mldf_buffer *out, mldf_error *err) {
     size_t before = out->size;
-    mldf_status status = mldfi_fast_restore(payload, (size_t)payload_bytes, most, out, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_fast_restore(payload, (size_t)payload_bytes, most, out, err));
     if (out->size - before > UINT32_MAX)
         return mldfi_fail(err, MLDF_E_CORRUPT, "fast JPEG: a file of %zu bytes", out->size - before);
     memcpy(out_record, record, IMAGE_RECORD);

@@ -72,9 +72,7 @@ mldf_status mldf_image_value_shape(const mldf_value *value, const mldf_image_opt
     bool encoded;
     if (!out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_image_value_shape: out is NULL");
-    mldf_status status = begin(value, options, &info, &o, &encoded, err);
-    if (status < 0)
-        return status;
+    TRY(begin(value, options, &info, &o, &encoded, err));
     return encoded ? mldf_image_decoded_shape(value->data, (size_t)value->bytes, &o, out, err)
                    : plan(&info, &o, &job, out, err);
 }
@@ -166,9 +164,7 @@ static mldf_status view_fast(struct image_job *job, const mldf_value *value, str
     enum { BEHIND = 64 };
     mldf_buffer *memory = &job->decoder->view;
     out->stride = (size_t)mldfi_align_up((uint64_t)job->width * job->sink.channels, BEHIND);
-    mldf_status status = mldfi_buffer_resize(memory, out->stride * job->height + BEHIND, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(memory, out->stride * job->height + BEHIND, err));
     job->view = true;
     job->view_stride = out->stride;
     out->pixels = memory->data;
@@ -183,9 +179,7 @@ static mldf_status view_raw(mldf_image_decoder *decoder, const mldf_value *value
                             const mldf_image_options *o, struct image_view *out, mldf_error *err) {
     struct image_job job;
     mldf_image_shape shape;
-    mldf_status status = plan(info, o, &job, &shape, err);
-    if (status < 0)
-        return status;
+    TRY(plan(info, o, &job, &shape, err));
     const struct image_sink *sink = &job.sink;
     job.decoder = decoder;
     out->shape = shape;
@@ -197,7 +191,7 @@ static mldf_status view_raw(mldf_image_decoder *decoder, const mldf_value *value
     bool same = sink->orientation == 1 && sink->channels == sink->out_channels && sink->bits == sink->out_bits;
     if (info->mode == MLDF_IMAGE_MODE_FAST_JPEG && same && !o->fast_dct)
         return view_fast(&job, value, out, err);
-    status = mldfi_view_begin(&job, &shape, out, err);
+    mldf_status status = mldfi_view_begin(&job, &shape, out, err);
     if (status == MLDF_OK && info->mode == MLDF_IMAGE_MODE_FAST_JPEG && o->fast_dct) {
         uint8_t *pixels = decoder->view.data;
         return decode_restored(decoder, value, o, pixels, (size_t)shape.bytes, err);
@@ -233,15 +227,11 @@ mldf_status mldfi_image_value_planes(mldf_image_decoder *decoder, const mldf_val
     mldf_image_shape shape;
     struct image_job job;
     bool encoded;
-    mldf_status status = begin(value, options, &info, &o, &encoded, err);
-    if (status < 0)
-        return status;
+    TRY(begin(value, options, &info, &o, &encoded, err));
     if (encoded && info.mode != MLDF_IMAGE_MODE_JPEG)
         return MLDF_END;
-    status = encoded ? mldfi_image_plan_bytes(value->data, (size_t)value->bytes, &o, &info, &job, &shape, err)
-                     : plan(&info, &o, &job, &shape, err);
-    if (status < 0)
-        return status;
+    TRY(encoded ? mldfi_image_plan_bytes(value->data, (size_t)value->bytes, &o, &info, &job, &shape, err)
+                : plan(&info, &o, &job, &shape, err));
     job.data = value->data;
     job.bytes = (size_t)value->bytes;
     job.decoder = decoder;

@@ -38,9 +38,7 @@ static mldf_status add_bytes(mldf_buffer *out, size_t base, const void *data, ui
     *offset = out->size - base + pad;
     if (bytes > SIZE_MAX / 4)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%" PRIu64 " bytes in one part", bytes);
-    mldf_status status = mldfi_buffer_extend(out, pad + (size_t)bytes, &at, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(out, pad + (size_t)bytes, &at, err));
     memset(at, 0, pad);
     if (bytes)
         memcpy(at + pad, data, (size_t)bytes);
@@ -151,9 +149,7 @@ static mldf_status encode_part(const struct schema_field *of, struct media_kit *
     *bytes = 0;
     if (value->kind != MLDF_KIND_STORED)
         return mldfi_field_encode(of, kit, false, value, record, aside, data, bytes, err);
-    mldf_status status = mldfi_field_check_stored(of, value, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_field_check_stored(of, value, err));
     memcpy(record, value->record, of->info.record_bytes);
     *data = value->data;
     *bytes = value->bytes;
@@ -229,14 +225,10 @@ static mldf_status encode_with(const struct multimodal_state *s, struct media_ki
     if (count > (value->bytes - LIST_HEAD) / ITEM_BYTES)
         return mldfi_fail(err, MLDF_E_TYPE, "a list of %" PRIu64 " parts that is cut short", count);
     scratch->size = 0;
-    status = mldfi_buffer_resize(scratch, (size_t)count * s->entry_bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(scratch, (size_t)count * s->entry_bytes, err));
     if (count)
         memset(scratch->data, 0, (size_t)count * s->entry_bytes);
-    status = add_parts(s, kit, value, count, &totals, scratch, err);
-    if (status < 0)
-        return status;
+    TRY(add_parts(s, kit, value, count, &totals, scratch, err));
     mldfi_store_u32(record + PARTS_MASK, totals.mask);
     mldfi_store_u32(record + PARTS_COUNT, (uint32_t)count);
     mldfi_store_u32(record + PARTS_TOKENS, totals.tokens);

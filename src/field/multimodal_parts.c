@@ -300,9 +300,7 @@ mldf_status mldf_parts_schema(const mldf_schema *schema, size_t field, const mld
 
 static mldf_status find_value(const mldf_schema *schema, size_t field, const mldf_value *value,
                               const struct multimodal_state **out, mldf_error *err) {
-    mldf_status status = find_state(schema, field, out, err);
-    if (status < 0)
-        return status;
+    TRY(find_state(schema, field, out, err));
     if (!value || !value->record || value->record_bytes != PARTS_RECORD || (value->bytes && !value->data))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "the value is not one that was read from a multimodal field");
     return mldfi_parts_check_record(*out, value->record, value->bytes, err);
@@ -311,9 +309,7 @@ static mldf_status find_value(const mldf_schema *schema, size_t field, const mld
 mldf_status mldf_parts_info_of(const mldf_schema *schema, size_t field, const mldf_value *value, mldf_parts_info *out,
                                mldf_error *err) {
     const struct multimodal_state *s;
-    mldf_status status = find_state(schema, field, &s, err);
-    if (status < 0)
-        return status;
+    TRY(find_state(schema, field, &s, err));
     if (!out || !value || !value->record || value->record_bytes != PARTS_RECORD)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "the value is not one that was read from a multimodal field");
     const uint8_t *r = value->record;
@@ -369,15 +365,11 @@ mldf_status mldf_parts_get(const mldf_schema *schema, size_t field, const mldf_v
     struct parts_entry e;
     if (!out || !scratch)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_parts_get: %s is NULL", out ? "scratch" : "out");
-    mldf_status status = find_value(schema, field, value, &s, err);
-    if (status < 0)
-        return status;
+    TRY(find_value(schema, field, value, &s, err));
     uint64_t parts = mldfi_load_u32((const uint8_t *)value->record + PARTS_COUNT);
     if (index >= parts)
         return mldfi_fail(err, MLDF_E_RANGE, "no part %" PRIu64 ": the sample has %" PRIu64, index, parts);
-    status = mldfi_parts_entry(s, value->data, parts, value->bytes, index, &e, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_parts_entry(s, value->data, parts, value->bytes, index, &e, err));
     const uint8_t *at = (const uint8_t *)value->data + index * s->entry_bytes + ENTRY_RECORD;
     *out =
         (mldf_sample_part){.role = e.of->name, .group = e.group, .begin = e.begin, .value = {.kind = MLDF_KIND_NULL}};
@@ -386,7 +378,7 @@ mldf_status mldf_parts_get(const mldf_schema *schema, size_t field, const mldf_v
     if (e.null)
         return MLDF_OK;
     const void *data = e.bytes ? (const uint8_t *)value->data + e.offset : NULL;
-    status = mldfi_field_decode(e.of, at, 0, data, e.bytes, 0, scratch, &out->value, err);
+    mldf_status status = mldfi_field_decode(e.of, at, 0, data, e.bytes, 0, scratch, &out->value, err);
     out->value.record = at;
     out->value.record_bytes = e.of->info.record_bytes;
     if (status == MLDF_OK)

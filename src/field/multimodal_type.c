@@ -158,10 +158,8 @@ static mldf_status take_kinds(const struct json *json, bool strict, mldf_schema 
 
 static mldf_status canonical(const struct json *json, mldf_buffer *out, mldf_error *err) {
     mldf_schema *kinds;
-    mldf_status status = mldf_schema_new(NULL, &kinds, err);
-    if (status < 0)
-        return status;
-    status = take_kinds(json, true, kinds, err);
+    TRY(mldf_schema_new(NULL, &kinds, err));
+    mldf_status status = take_kinds(json, true, kinds, err);
     if (status == MLDF_OK)
         status = mldfi_buffer_append_text(out, "{\"parts\":[", err);
     for (size_t i = 0; i < kinds->field_count && status == MLDF_OK; i++) {
@@ -293,9 +291,7 @@ static mldf_status part_entry(const struct schema_field *field, const struct fie
         uint16_t kind = mldfi_load_u16(table + *at * s->entry_bytes);
         if (kind != part->index && kind < s->kinds->field_count) /* one that does not exist is an error */
             continue;
-        mldf_status status = mldfi_parts_entry(s, table, parts, payload_bytes, *at, &e, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_parts_entry(s, table, parts, payload_bytes, *at, &e, err));
         ++*at;
         *null = e.null;
         out->offset = e.offset;
@@ -355,10 +351,8 @@ static mldf_status part_json(const struct multimodal_state *s, const mldf_value 
                              mldf_buffer *out, mldf_error *err) {
     uint64_t parts = mldfi_load_u32((const uint8_t *)value->record + PARTS_COUNT);
     struct parts_entry e;
-    mldf_status status = mldfi_parts_entry(s, value->data, parts, value->bytes, index, &e, err);
-    if (status < 0)
-        return status;
-    status = mldfi_buffer_printf(out, err, "%s{\"role\":", index ? "," : "");
+    TRY(mldfi_parts_entry(s, value->data, parts, value->bytes, index, &e, err));
+    mldf_status status = mldfi_buffer_printf(out, err, "%s{\"role\":", index ? "," : "");
     if (status == MLDF_OK)
         status = mldfi_json_append_string(out, e.of->name, strlen(e.of->name), err);
     if (status == MLDF_OK && e.group)

@@ -79,15 +79,11 @@ static mldf_status parse_along(const struct json *json, struct ndarray_state *s,
 static mldf_status parse_arguments(const struct json *json, void *state, mldf_error *err) {
     struct ndarray_state *s = state;
     uint64_t dims[MLDF_MAX_DIMS] = {0};
-    mldf_status status = parse_dtype(json, &s->dtype, err);
-    if (status < 0)
-        return status;
+    TRY(parse_dtype(json, &s->dtype, err));
     uint32_t at = mldfi_json_find(json, 0, "shape");
     if (at == UINT32_MAX)
         return mldfi_fail(err, MLDF_E_SCHEMA, "an ndarray needs the argument \"shape\", a list of integers and nulls");
-    status = mldfi_shape_parse(json, at, true, 0, s->dims, &s->ndim, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_shape_parse(json, at, true, 0, s->dims, &s->ndim, err));
     for (uint32_t i = 0; i < s->ndim; i++) {
         if (s->dims[i] > (int64_t)UINT32_MAX)
             return mldfi_fail(err, MLDF_E_SCHEMA,
@@ -102,9 +98,7 @@ static mldf_status parse_arguments(const struct json *json, void *state, mldf_er
 static mldf_status ndarray_bind(void *user, const char *arguments, mldf_record_layout *layout, void **state,
                                 mldf_error *err) {
     (void)user;
-    mldf_status status = mldfi_arguments_bind(arguments, sizeof(struct ndarray_state), parse_arguments, state, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_arguments_bind(arguments, sizeof(struct ndarray_state), parse_arguments, state, err));
     const struct ndarray_state *s = *state;
     uint32_t record_bytes = RECORD_DIMS + (s->varies ? (4 * s->ndim + 7) / 8 * 8 : 0);
     *layout = (mldf_record_layout){record_bytes, 8, MLDF_FIELD_SIZE64, true};

@@ -99,9 +99,7 @@ static mldf_status parse_dict(struct text *t, struct npy *out, mldf_error *err) 
             if (t->at < t->end && *t->at == '[')
                 return mldfi_fail(err, MLDF_E_TYPE, "a NumPy array of structs, which a tar member does not become");
             good = take_string(t, &word, &bytes);
-            mldf_status status = good ? set_dtype(out, word, bytes, err) : MLDF_OK;
-            if (status < 0)
-                return status;
+            TRY(good ? set_dtype(out, word, bytes, err) : MLDF_OK);
             seen |= DESCR;
         } else if (good && bytes == 13 && memcmp(word, "fortran_order", 13) == 0) {
             out->fortran = take_word(t, "True");
@@ -137,9 +135,7 @@ mldf_status mldfi_npy_parse(const void *data, uint64_t bytes, struct npy *out, m
         return mldfi_fail(err, MLDF_E_TRUNCATED, "a NumPy header of %" PRIu64 " bytes in a file of %" PRIu64,
                           out->head_bytes, bytes);
     struct text text = {(const char *)b + front, (const char *)b + out->head_bytes};
-    mldf_status status = parse_dict(&text, out, err);
-    if (status < 0)
-        return status;
+    TRY(parse_dict(&text, out, err));
     out->fortran = out->fortran && out->ndim > 1;
     mldf_dtype dtype = out->dtype == MLDF_DTYPE_NONE ? MLDF_BF16 : out->dtype;
     if (!mldfi_array_bytes(out->dims, out->ndim, dtype, &out->data_bytes))
@@ -160,9 +156,7 @@ static mldf_status to_c_order(const struct npy *npy, const uint8_t *from, mldf_b
         step *= npy->dims[i];
     }
     size_t begin = scratch->size;
-    mldf_status status = mldfi_buffer_extend(scratch, (size_t)npy->data_bytes + 1, &to, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(scratch, (size_t)npy->data_bytes + 1, &to, err));
     for (uint64_t n = npy->data_bytes / item; n > 0; n--, to += item) {
         memcpy(to, from + at, item);
         for (uint32_t k = npy->ndim; k > 0; k--) {

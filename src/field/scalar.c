@@ -67,9 +67,7 @@ static void int_unbind(void *user, void *state) {
 
 static mldf_status int_canonical(const struct json *json, mldf_buffer *out, mldf_error *err) {
     mldf_dtype dtype;
-    mldf_status status = int_dtype(json, &dtype, err);
-    if (status < 0)
-        return status;
+    TRY(int_dtype(json, &dtype, err));
     if (dtype == MLDF_I64)
         return mldfi_buffer_append_text(out, "{}", err);
     return mldfi_buffer_printf(out, err, "{\"dtype\":\"%s\"}", mldf_dtype_name(dtype));

@@ -139,9 +139,7 @@ bool mldfi_levels_same(const mldf_value *a, const mldf_value *b) {
 
 mldf_status mldf_tokens_level(const mldf_field *field, const mldf_value *value, mldf_token_level level,
                               mldf_tokens *out, mldf_error *err) {
-    mldf_status status = mldf_tokens_of(field, value, out, err);
-    if (status < 0)
-        return status;
+    TRY(mldf_tokens_of(field, value, out, err));
     if (level == MLDF_LEVEL_DOCUMENT)
         return MLDF_OK;
     if (field->type_id != MLDF_TEXT_HIERARCHICAL || (level != MLDF_LEVEL_PARAGRAPH && level != MLDF_LEVEL_SENTENCE))
@@ -172,9 +170,7 @@ mldf_status mldf_tokens_levels_value(mldf_dtype dtype, const void *ids, uint64_t
                           paragraph_count, sentence_count);
     uint64_t table = mldfi_align_up(bytes, 8);
     entries = paragraph_count + sentence_count;
-    mldf_status status = mldfi_buffer_resize(scratch, (size_t)(TOKENS_HEAD + table + 4 * entries), err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(scratch, (size_t)(TOKENS_HEAD + table + 4 * entries), err));
     uint8_t *p = scratch->data;
     mldfi_store_u64(p, count);
     mldfi_store_u32(p + 8, (uint32_t)paragraph_count);

@@ -54,9 +54,7 @@ static mldf_status get_dtype(const struct json *json, mldf_dtype *out, mldf_erro
 static mldf_status get_limit(const struct json *json, struct tokens_state *s, mldf_error *err) {
     uint64_t vocabulary = 0;
     uint32_t at = mldfi_json_find(json, 0, "vocabulary");
-    mldf_status status = get_dtype(json, &s->dtype, err);
-    if (status < 0)
-        return status;
+    TRY(get_dtype(json, &s->dtype, err));
     if (at != UINT32_MAX && (!mldfi_json_u64(json, at, &vocabulary) || vocabulary < 1 || vocabulary > IDS_MAX))
         return mldfi_fail(err, MLDF_E_SCHEMA, "argument \"vocabulary\" is not an integer from 1 to 2^31");
     if (s->dtype == MLDF_DTYPE_NONE && vocabulary)
@@ -283,9 +281,7 @@ static mldf_status tokens_decode(void *user, const void *state, const uint8_t *r
     struct tokens_record r;
     (void)user, (void)scratch;
     memset(out, 0, sizeof *out);
-    mldf_status status = check_record(state, record, payload, payload_bytes, &r, err);
-    if (status < 0)
-        return status;
+    TRY(check_record(state, record, payload, payload_bytes, &r, err));
     out->kind = MLDF_KIND_ARRAY;
     out->dtype = r.dtype;
     out->data = payload;
@@ -443,9 +439,7 @@ static mldf_status lay_out(const struct tokens_state *s, const struct source *fr
         return mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " tokens", from->count);
     if (s->type_id == MLDF_TEXT_TOKENIZED)
         bytes = ids;
-    mldf_status status = mldfi_buffer_resize(scratch, (size_t)bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(scratch, (size_t)bytes, err));
     mldfi_ids_convert(from->dtype, from->ids, from->count, s->dtype, scratch->data);
     *payload = scratch->data;
     *payload_bytes = bytes;

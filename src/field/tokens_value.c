@@ -64,9 +64,7 @@ mldf_status mldf_tokens_value(uint16_t type_id, mldf_dtype dtype, const void *id
         documents > SIZE_MAX / 64)
         return mldfi_fail(err, MLDF_E_LIMIT, "%" PRIu64 " tokens", count);
     table = mldfi_align_up(ids_bytes, 8);
-    mldf_status status = mldfi_buffer_resize(scratch, (size_t)(TOKENS_HEAD + table + 8 * documents), err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(scratch, (size_t)(TOKENS_HEAD + table + 8 * documents), err));
     uint8_t *p = scratch->data;
     mldfi_store_u64(p, count);
     mldfi_store_u64(p + 8, documents);

@@ -130,9 +130,7 @@ static mldf_status check_layout(const mldf_record_layout *layout, mldf_error *er
 }
 
 mldf_status mldfi_field_bind(struct schema_field *field, const struct field_type *type, mldf_error *err) {
-    mldf_status status = type->type.bind(type->type.user, field->arguments, &field->layout, &field->state, err);
-    if (status < 0)
-        return status;
+    TRY(type->type.bind(type->type.user, field->arguments, &field->layout, &field->state, err));
     field->type = type; /* from here on the state is ours to unbind */
     return check_layout(&field->layout, err);
 }

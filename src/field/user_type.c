@@ -323,10 +323,9 @@ static mldf_status decode_by_into(struct user_type *self, const struct user_stat
     uint64_t bytes = 0;
     uint8_t *place = NULL;
     void *worker;
-    mldf_status status = begin_worker(self, &worker, err);
-    if (status < 0)
-        return status;
-    status = measure(self, worker, s, record, payload, payload_bytes, MEDIA_MAX_BYTES, out->dims, &bytes, err);
+    TRY(begin_worker(self, &worker, err));
+    mldf_status status =
+        measure(self, worker, s, record, payload, payload_bytes, MEDIA_MAX_BYTES, out->dims, &bytes, err);
     if (status == MLDF_OK)
         status = mldfi_buffer_resize(scratch, bytes ? (size_t)bytes : 1, err);
     if (status == MLDF_OK) {

@@ -46,10 +46,8 @@ static mldf_status encode(void *user, const void *state, const mldf_value *value
     struct schema_field field = {.state = (void *)(uintptr_t)state};
     void *worker;
     (void)user;
-    mldf_status status = mldfi_media_video.open(&worker, err);
-    if (status < 0)
-        return status;
-    status = mldfi_video_encode_worker(&field, worker, value, record, scratch, payload, payload_bytes, err);
+    TRY(mldfi_media_video.open(&worker, err));
+    mldf_status status = mldfi_video_encode_worker(&field, worker, value, record, scratch, payload, payload_bytes, err);
     mldfi_media_video.close(worker);
     return status;
 }
@@ -160,9 +158,7 @@ static mldf_status see(const struct schema_field *field, const struct record_blo
     (void)field;
     for (; *at < block->count; ++*at) {
         bool present = true;
-        mldf_status status = block->is_present ? block->is_present(block->owner, *at, &present, err) : MLDF_OK;
-        if (status < 0)
-            return status;
+        TRY(block->is_present ? block->is_present(block->owner, *at, &present, err) : MLDF_OK);
         if (present)
             see_video(s, block->records + *at * block->stride);
     }

@@ -51,9 +51,7 @@ static struct kept_video *make_room(struct video_worker *w, uint64_t bytes) {
 mldf_status mldfi_video_decoder(struct video_worker *w, const struct video_stream *s, const uint8_t *extra,
                                 uint32_t extra_bytes, struct kept_video **out, mldf_error *err) {
     char text[AV_TEXT] = "";
-    mldf_status status = w->module ? MLDF_OK : mldfi_av_decode_module(&w->module, err);
-    if (status < 0)
-        return status;
+    TRY(w->module ? MLDF_OK : mldfi_av_decode_module(&w->module, err));
     for (int i = 0; i < VIDEO_DECODERS; i++)
         if (is_for(&w->decoders[i], s, extra, extra_bytes)) {
             w->decoders[i].used = ++w->clock;
@@ -62,9 +60,7 @@ mldf_status mldfi_video_decoder(struct video_worker *w, const struct video_strea
         }
     uint64_t frame = (uint64_t)s->width * s->height * (s->bits > 8 ? 2 : 1) * 3 / 2;
     struct kept_video *k = make_room(w, frame * 18);
-    status = mldf_buffer_append(&k->extra, extra, extra_bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldf_buffer_append(&k->extra, extra, extra_bytes, err));
     struct av_setup setup = {.kind = AV_KIND_VIDEO,
                              .codec = (int)s->codec,
                              .tag = s->tag,
@@ -260,11 +256,9 @@ static mldf_status get_decoder(struct run *r, mldf_error *err) {
 
 static mldf_status decode_run(struct run *r, mldf_error *err) {
     qsort(r->wanted, r->count, sizeof *r->wanted, by_packet);
-    mldf_status status = get_decoder(r, err);
-    if (status < 0)
-        return status;
+    TRY(get_decoder(r, err));
     r->kept->served = true;
-    status = feed(r, err);
+    mldf_status status = feed(r, err);
     if (status < 0)
         mldfi_video_drop(r->w, r->kept);
     else

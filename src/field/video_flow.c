@@ -365,9 +365,7 @@ static mldf_status export_file(const struct schema_field *field, const mldf_valu
     out->ending = "npy";
     if (value->kind != MLDF_KIND_ARRAY || value->ndim != 4 || value->dims[0] != 1)
         return mldfi_npy_export(value, room, out, err);
-    mldf_status status = mldfi_buffer_resize(&room->file, (size_t)(FLO_HEAD + value->bytes), err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(&room->file, (size_t)(FLO_HEAD + value->bytes), err));
     uint8_t *p = room->file.data;
     mldfi_store_u32(p, FLO_MAGIC);
     mldfi_store_u32(p + 4, (uint32_t)value->dims[2]);

@@ -206,9 +206,7 @@ mldf_status mldfi_frames_see(const struct schema_field *field, const struct reco
     (void)field;
     for (; *at < block->count; ++*at) {
         bool present = true;
-        mldf_status status = block->is_present ? block->is_present(block->owner, *at, &present, err) : MLDF_OK;
-        if (status < 0)
-            return status;
+        TRY(block->is_present ? block->is_present(block->owner, *at, &present, err) : MLDF_OK);
         if (present)
             see_video(s, block->records + *at * block->stride);
         if (!may_end || !is_settled(s->bounds))

@@ -23,9 +23,7 @@ mldf_status mldf_video_list(const mldf_frame *frames, size_t count, uint32_t fps
     for (size_t i = 0; i < count; i++)
         if ((!frames[i].data && frames[i].bytes) || !mldfi_add_u64(end, frames[i].bytes, &end) || end > SIZE_MAX / 4)
             return mldfi_fail(err, MLDF_E_ARGUMENT, "frame %zu: %zu bytes", i, frames[i].bytes);
-    mldf_status status = mldfi_buffer_extend(out, (size_t)(table + end), &at, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(out, (size_t)(table + end), &at, err));
     memcpy(at, list_magic, 8);
     mldfi_store_u32(at + 8, (uint32_t)count);
     mldfi_store_u32(at + 12, pts ? LIST_PTS : 0);
@@ -211,9 +209,7 @@ static mldf_status encode_with(const struct video_frames_state *s, struct image_
     if (in.pts && in.count)
         memcpy(scratch->data + 8 * (in.count + 1), in.pts, 8 * (size_t)in.count);
     mldfi_store_u64(scratch->data, scratch->size);
-    status = add_frames(&in, worker, first, scratch, err);
-    if (status < 0)
-        return status;
+    TRY(add_frames(&in, worker, first, scratch, err));
     mldfi_store_u32(record + FRAMES_COUNT, (uint32_t)in.count);
     memcpy(record + FRAMES_HEIGHT, first + IMAGE_HEIGHT, 4);
     mldfi_store_u32(record + FRAMES_FPS_NUM, in.fps_num);

@@ -210,12 +210,10 @@ static mldf_status decode(struct media_kit *kit, const void *state, const mldf_v
                             .bits = video->bits};
     void *worker;
     (void)value;
-    mldf_status status = mldfi_kit_worker(kit, FAMILY_IMAGE, &worker, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_kit_worker(kit, FAMILY_IMAGE, &worker, err));
     struct image_worker *w = worker;
     mldfi_image_decoder_use(&w->decoder, wish->kernels);
-    status = mldfi_buffer_resize(&w->work, count * sizeof(struct frame_place), err);
+    mldf_status status = mldfi_buffer_resize(&w->work, count * sizeof(struct frame_place), err);
     struct frame_place *places = (struct frame_place *)(void *)w->work.data;
     if (status == MLDF_OK && s->raw)
         place_raw(s, video, in->total, numbers, count, places);

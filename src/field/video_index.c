@@ -68,9 +68,7 @@ static mldf_status take_first(struct video_indexing *x, mldf_error *err) {
             return mldfi_fail(err, MLDF_E_CORRUPT, "packet %" PRIu64 " is damaged", image.id);
         if (o->hash != NO_IMAGE)
             return mldfi_fail(err, MLDF_E_UNSUPPORTED, "packet %" PRIu64 " has two images", image.id);
-        mldf_status status = describe(&x->parts->video, &image, x->images == 0, (uint32_t)image.id, err);
-        if (status < 0)
-            return status;
+        TRY(describe(&x->parts->video, &image, x->images == 0, (uint32_t)image.id, err));
         o->hash = mldfi_video_hash(&image);
         o->order = x->images++;
     }

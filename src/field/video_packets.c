@@ -245,14 +245,12 @@ mldf_status mldfi_video_config(const struct video_head *head, const struct audio
     uint64_t at = head->video.configs_at + (uint64_t)index * VIDEO_CONFIG;
     if (index >= head->video.configs)
         return wrong(head->video.configs_at, "no configuration", index, err);
-    mldf_status status = in->get(in->user, at, VIDEO_CONFIG, &entry, err);
-    if (status < 0)
-        return status;
+    TRY(in->get(in->user, at, VIDEO_CONFIG, &entry, err));
     uint64_t offset = mldfi_load_u64(entry);
     *bytes = mldfi_load_u32((const uint8_t *)entry + 8);
     if (!mldfi_range_inside(offset, *bytes, head->table_bytes))
         return wrong(at, "a configuration at byte", offset, err);
-    status = *bytes ? in->get(in->user, offset, *bytes, &got, err) : MLDF_OK;
+    mldf_status status = *bytes ? in->get(in->user, offset, *bytes, &got, err) : MLDF_OK;
     *data = got;
     return status;
 }
@@ -265,9 +263,7 @@ mldf_status mldfi_video_packets(const struct video_head *head, const struct audi
     uint64_t at = head->video.packets_at + (uint64_t)from * VIDEO_PACKET;
     if (!mldfi_range_inside(from, count, head->video.packets))
         return wrong(head->video.packets_at, "no packet", (uint64_t)from + count, err);
-    mldf_status status = in->get(in->user, at, (uint64_t)count * VIDEO_PACKET, &data, err);
-    if (status < 0)
-        return status;
+    TRY(in->get(in->user, at, (uint64_t)count * VIDEO_PACKET, &data, err));
     for (uint32_t i = 0; i < count; i++, at += VIDEO_PACKET) {
         const uint8_t *p = (const uint8_t *)data + (size_t)i * VIDEO_PACKET;
         int32_t back = (int32_t)mldfi_load_u32(p + 20);
@@ -301,9 +297,7 @@ mldf_status mldfi_video_frames(const struct video_head *head, const struct audio
     uint64_t at = head->video.frames_at + (uint64_t)from * VIDEO_FRAME;
     if (!mldfi_range_inside(from, count, head->video.frames))
         return wrong(head->video.frames_at, "no frame", (uint64_t)from + count, err);
-    mldf_status status = in->get(in->user, at, (uint64_t)count * VIDEO_FRAME, &data, err);
-    if (status < 0)
-        return status;
+    TRY(in->get(in->user, at, (uint64_t)count * VIDEO_FRAME, &data, err));
     for (uint32_t i = 0; i < count; i++, at += VIDEO_FRAME) {
         const uint8_t *p = (const uint8_t *)data + (size_t)i * VIDEO_FRAME;
         out[i] = (struct video_frame){.pts = (int64_t)mldfi_load_u64(p),

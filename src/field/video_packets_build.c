@@ -150,9 +150,7 @@ mldf_status mldfi_video_build(const struct video_parts *p, uint8_t *record, mldf
                           p->extra.size);
     if (p->frame_count > UINT32_MAX || p->packet_count > UINT32_MAX)
         return mldfi_fail(err, MLDF_E_LIMIT, "%zu frames are more than a record holds", p->frame_count);
-    mldf_status status = mldfi_buffer_extend(out, (size_t)l.total, &to, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(out, (size_t)l.total, &to, err));
     memset(to, 0, (size_t)l.data_at);
     mldfi_store_u16(to, VIDEO_VERSION);
     mldfi_store_u16(to + 2, (uint16_t)l.streams);

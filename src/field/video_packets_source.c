@@ -46,9 +46,7 @@ static mldf_status find_times(const mldf_value *value, const void *head, uint64_
         *wanted = need;
         return MLDF_END;
     }
-    mldf_status status = mldfi_video_open(NULL, &in, &h, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_video_open(NULL, &in, &h, err));
     if (h.video.frames != out->times.count ||
         !mldfi_range_inside(h.video.frames_at, out->times.count * VIDEO_FRAME, head_bytes))
         return mldfi_fail(err, MLDF_E_CORRUPT, "the table of %" PRIu64 " frames does not follow the stream table",
@@ -217,13 +215,11 @@ static mldf_status deliver(void *user, uint64_t number, const struct av_image *i
     struct video_rgb rgb;
     const struct kernels *kernels = w->kernels ? w->kernels : mldfi_kernels_best();
     const size_t pixel = (size_t)3 * ((unsigned)w->bits / 8), count = (size_t)w->width * w->height;
-    mldf_status status = planes_of(d->stream, image, w->matrix, &planes, err);
-    if (status < 0)
-        return status;
+    TRY(planes_of(d->stream, image, w->matrix, &planes, err));
     struct window o = turn_back(d->stream, w);
     const bool turned = d->stream->turn || d->stream->mirror;
     const size_t wide = (size_t)(w->channels > 3 ? w->channels : 3) * ((unsigned)w->bits / 8);
-    status = mldfi_buffer_resize(&d->w->pixels, 3 * count * wide + 64, err);
+    mldf_status status = mldfi_buffer_resize(&d->w->pixels, 3 * count * wide + 64, err);
     if (status == MLDF_OK)
         status = mldfi_buffer_resize(&d->w->rows, mldfi_video_rgb_room(o.width) * sizeof(uint16_t), err);
     if (status < 0)

@@ -84,13 +84,11 @@ mldf_status mldfi_sound_add(struct sound_parts *s, const struct av_packet *in, m
         packet.back = (uint8_t)(p->count < MP3_BACK ? p->count : MP3_BACK);
     p->trim = in->trim;
     s->any = s->any || !in->discard;
-    mldf_status status = mldfi_array_reserve(&s->pts, &s->pts_capacity, p->count + 1, sizeof *s->pts, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_array_reserve(&s->pts, &s->pts_capacity, p->count + 1, sizeof *s->pts, err));
     s->pts[p->count] = in->pts;
     if (s->pcm)
         return mldfi_sound_pcm_add(s, in, err);
-    status = mldf_buffer_append(&p->made, in->data, in->bytes, err);
+    mldf_status status = mldf_buffer_append(&p->made, in->data, in->bytes, err);
     return status < 0 ? status : mldfi_audio_parts_add(p, packet, err);
 }
 

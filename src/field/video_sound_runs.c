@@ -139,9 +139,7 @@ mldf_status mldfi_sound_pcm_add(struct sound_parts *s, const struct av_packet *i
     if (samples > UINT32_MAX)
         return mldfi_fail(err, MLDF_E_LIMIT, "sound, packet %zu: %zu samples", p->count, samples);
     packet.samples = (uint32_t)samples;
-    mldf_status status = mldfi_buffer_extend(&p->made, samples * each, &to, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(&p->made, samples * each, &to, err));
     for (size_t i = 0; i < samples * each; i++)
         to[i] = in->data[raw[s->pcm].turned ? i - i % width + width - 1 - i % width : i] ^ raw[s->pcm].flip;
     return mldfi_audio_parts_add(p, packet, err);
@@ -155,9 +153,7 @@ mldf_status mldfi_sound_pcm_build(const struct sound_parts *s, mldf_buffer *out,
     if (!mldfi_mul_u64(p->info.samples, each, &bytes) || bytes > 16 * (uint64_t)p->made.size + (UINT64_C(64) << 20))
         return mldfi_fail(err, MLDF_E_LIMIT, "raw sound of %" PRIu64 " samples, of which the file has %zu bytes",
                           p->info.samples, p->made.size);
-    mldf_status status = mldfi_buffer_extend(out, (size_t)bytes, &to, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(out, (size_t)bytes, &to, err));
     memset(to, raw[s->pcm].silence, (size_t)bytes);
     uint64_t at = 0; /* of the packet, in bytes, skip included */
     for (size_t i = 0; i < p->count; i++) {

@@ -75,10 +75,8 @@ mldf_status mldf_video_times(const mldf_schema *schema, size_t field, const mldf
 mldf_status mldf_video_find(const mldf_schema *schema, size_t field, const mldf_value *value, double seconds,
                             uint64_t *number, mldf_error *err) {
     struct opened o;
-    mldf_status status = number ? open_value(schema, field, value, true, &o, err)
-                                : mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_video_find: number is NULL");
-    if (status < 0)
-        return status;
+    TRY(number ? open_value(schema, field, value, true, &o, err)
+               : mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_video_find: number is NULL"));
     if (o.info.times.count == 0)
         return mldfi_fail(err, MLDF_E_RANGE, "the video has no frames");
     *number = mldfi_frame_at_seconds(&o.info.times, seconds);
@@ -145,16 +143,14 @@ static mldf_status decode_sorted(const struct opened *o, const mldf_value *value
 mldf_status mldf_video_decode(const mldf_schema *schema, size_t field, const mldf_value *value, const uint64_t *numbers,
                               size_t count, void *pixels, size_t pixels_bytes, mldf_error *err) {
     struct opened o;
-    mldf_status status = open_value(schema, field, value, false, &o, err);
-    if (status < 0)
-        return status;
+    TRY(open_value(schema, field, value, false, &o, err));
     uint64_t each = (uint64_t)o.info.width * o.info.height * o.info.channels * (o.info.bits / 8), all;
     if (!mldfi_mul_u64(each, count, &all) || all != pixels_bytes || (count && (!numbers || !pixels)))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%zu bytes for %zu frames of %" PRIu64, pixels_bytes, count, each);
     struct order *order = mldfi_alloc_zero(count + 1, sizeof *order, err);
     uint64_t *unique = mldfi_alloc_zero(count + 1, sizeof *unique, err);
     size_t *first = mldfi_alloc_zero(count + 1, sizeof *first, err);
-    status = order && unique && first ? MLDF_OK : MLDF_E_MEMORY;
+    mldf_status status = order && unique && first ? MLDF_OK : MLDF_E_MEMORY;
     for (size_t i = 0; i < count && status == MLDF_OK; i++) {
         if (numbers[i] >= o.info.times.count)
             status = mldfi_fail(err, MLDF_E_RANGE, "no frame %" PRIu64 ": the video has %" PRIu64, numbers[i],

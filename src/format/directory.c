@@ -83,9 +83,7 @@ mldf_status mldfi_directory_encode(const struct section *sections, size_t count,
     if (count > FORMAT_MAX_SECTIONS)
         return mldfi_fail(err, MLDF_E_LIMIT, "%zu sections, more than %d", count, FORMAT_MAX_SECTIONS);
     size_t entries_bytes = count * FORMAT_DIRECTORY_ENTRY_BYTES;
-    mldf_status status = mldfi_buffer_extend(out, FORMAT_DIRECTORY_HEAD_BYTES + entries_bytes, &at, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(out, FORMAT_DIRECTORY_HEAD_BYTES + entries_bytes, &at, err));
     uint8_t *entries = at + FORMAT_DIRECTORY_HEAD_BYTES;
     for (size_t i = 0; i < count; i++)
         mldfi_section_encode(&sections[i], entries + i * FORMAT_DIRECTORY_ENTRY_BYTES);

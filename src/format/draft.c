@@ -44,9 +44,7 @@ mldf_status mldfi_draft_stride(const uint8_t *table, uint64_t available, size_t 
     *stride = 0;
     if (count <= available / FORMAT_DESCRIPTOR_BYTES) {
         bool good;
-        mldf_status status = makes_sense(table, count, &good, err);
-        if (status < 0)
-            return status;
+        TRY(makes_sense(table, count, &good, err));
         if (good) {
             *stride = FORMAT_DESCRIPTOR_BYTES;
             return MLDF_OK;

@@ -90,15 +90,11 @@ static mldf_status check_draft(const struct header *header, uint64_t offset, mld
 }
 
 mldf_status mldfi_header_check(const struct header *header, uint64_t offset, mldf_error *err) {
-    mldf_status status = check_major(header, offset, err);
-    if (status < 0)
-        return status;
+    TRY(check_major(header, offset, err));
     if (offset != FORMAT_HEADER_OFFSET && header->version_minor == 0)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, offset + 2,
                              "a footer holds a header of version 1.0, which has no footer");
-    status = check_flags(header, offset, err);
-    if (status < 0)
-        return status;
+    TRY(check_flags(header, offset, err));
     if (header->version_minor == 0)
         return check_draft(header, offset, err);
     if (header->num_fields == 0)

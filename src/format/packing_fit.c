@@ -408,9 +408,7 @@ enum { AHEAD = 12 };
 /* Bins that one piece fills come first, in the order of documents; then the others in the order in which they were opened. */
 static mldf_status write_bins(struct best_fit *b, struct packing *p, const uint64_t *lengths, uint32_t bins,
                               mldf_error *err) {
-    mldf_status status = take_memory(p, b->full + bins, err);
-    if (status < 0)
-        return status;
+    TRY(take_memory(p, b->full + bins, err));
     uint8_t *first = p->memory, *table = first + 8 * (p->bins + 1);
     write_full(p, lengths, first, table);
     struct open_bin *open =
@@ -526,9 +524,7 @@ static uint64_t next_fit_pass(struct packing *p, const uint64_t *lengths, uint8_
 }
 
 static mldf_status next_fit(struct packing *p, const uint64_t *lengths, mldf_error *err) {
-    mldf_status status = take_memory(p, next_fit_pass(p, lengths, NULL, NULL), err);
-    if (status < 0)
-        return status;
+    TRY(take_memory(p, next_fit_pass(p, lengths, NULL, NULL), err));
     uint8_t *first = p->memory;
     next_fit_pass(p, lengths, first, first + 8 * (p->bins + 1));
     return MLDF_OK;

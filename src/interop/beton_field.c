@@ -85,9 +85,7 @@ mldf_status mldfi_beton_parse_array(struct beton_field *field, mldf_error *err) 
     field->descr = (const char *)p + BETON_DESCR_AT;
     field->descr_bytes = (uint32_t)length;
     field->array_bytes = 0;
-    mldf_status status = itemsize(field->descr, field->descr_bytes, &field->itemsize, err);
-    if (status < 0)
-        return status;
+    TRY(itemsize(field->descr, field->descr_bytes, &field->itemsize, err));
     if (field->ndim > 0 && !mldfi_mul_u64(elements, field->itemsize, &field->array_bytes))
         return mldfi_fail(err, MLDF_E_CORRUPT, "its elements have more bytes than 64 bits can count");
     return MLDF_OK;

@@ -145,9 +145,7 @@ static mldf_status read_descriptors(struct beton *b, struct beton_width *widths,
 }
 
 static mldf_status lay_out(struct beton *b, struct beton_width *widths, mldf_error *err) {
-    mldf_status status = mldfi_beton_find_widths(b, widths, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_beton_find_widths(b, widths, err));
     if (!mldfi_beton_layout(b->fields, b->info.field_count, widths, &b->info.row_bytes))
         return mldfi_fail(err, MLDF_E_LIMIT, "a row is larger than 2 GiB");
     uint64_t rows;
@@ -164,12 +162,10 @@ static mldf_status lay_out(struct beton *b, struct beton_width *widths, mldf_err
 }
 
 static mldf_status open_parts(struct beton *b, const struct beton_options *options, mldf_error *err) {
-    mldf_status status = read_header(b, err);
-    if (status < 0)
-        return status;
+    TRY(read_header(b, err));
     b->fields = mldfi_alloc_zero(b->info.field_count, sizeof *b->fields, err);
     struct beton_width *widths = mldfi_alloc_zero(b->info.field_count, sizeof *widths, err);
-    status = b->fields && widths ? MLDF_OK : MLDF_E_MEMORY;
+    mldf_status status = b->fields && widths ? MLDF_OK : MLDF_E_MEMORY;
     if (status >= 0)
         status = read_descriptors(b, widths, options, err);
     if (status >= 0)

@@ -50,9 +50,7 @@ static mldf_status set_fields(struct beton_writer *w, const struct beton_write_f
     w->descriptors = mldfi_alloc_zero(w->field_count, BETON_DESCRIPTOR, err);
     if (!w->fields || !w->descriptors)
         return MLDF_E_MEMORY;
-    mldf_status status = mldfi_beton_describe(fields, w->field_count, w->fields, w->descriptors, &w->row_bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_beton_describe(fields, w->field_count, w->fields, w->descriptors, &w->row_bytes, err));
     w->row = mldfi_alloc_zero(1, w->row_bytes, err);
     return w->row ? MLDF_OK : MLDF_E_MEMORY;
 }
@@ -200,16 +198,12 @@ static mldf_status put_sample(struct beton_writer *w, const struct beton_input *
 
 mldf_status mldfi_beton_writer_add(struct beton_writer *w, const struct beton_input *values, mldf_error *err) {
     uint64_t bytes;
-    mldf_status status = mldfi_stage_check_state(w->failed, w->finished, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_stage_check_state(w->failed, w->finished, err));
     if (w->options.count != MLDF_NONE && w->totals.samples >= w->options.count)
         return mldfi_fail(err, MLDF_E_STATE, "%llu samples were announced, and there is one more",
                           ULL(w->options.count));
-    status = sample_bytes(w, values, &bytes, err);
-    if (status < 0)
-        return status;
-    status = put_sample(w, values, bytes, err);
+    TRY(sample_bytes(w, values, &bytes, err));
+    mldf_status status = put_sample(w, values, bytes, err);
     w->failed = status < 0;
     return status;
 }
@@ -260,9 +254,7 @@ static mldf_status put_front(struct beton_writer *w, uint64_t table_offset, mldf
 }
 
 static mldf_status finish(struct beton_writer *w, mldf_error *err) {
-    mldf_status status = mldfi_stage_check_count(w->options.count, w->totals.samples, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_stage_check_count(w->options.count, w->totals.samples, err));
     uint64_t rows_end = w->rows_offset + w->totals.samples * w->row_bytes, table = rows_end;
     if (w->options.count == MLDF_NONE)
         w->base = mldfi_align_up(rows_end, w->page_size);
@@ -270,7 +262,7 @@ static mldf_status finish(struct beton_writer *w, mldf_error *err) {
         table = mldfi_align_up(w->base + mldfi_stage_bytes(&w->blobs), w->options.full_pages ? w->page_size : 8);
     w->totals.page_size = w->page_size;
     w->totals.file_bytes = table + mldfi_stage_bytes(&w->table);
-    status = put_together(w, table, err);
+    mldf_status status = put_together(w, table, err);
     if (status >= 0)
         status = put_front(w, table, err);
     return status < 0 ? status
@@ -278,10 +270,8 @@ static mldf_status finish(struct beton_writer *w, mldf_error *err) {
 }
 
 mldf_status mldfi_beton_writer_finish(struct beton_writer *w, struct beton_totals *totals, mldf_error *err) {
-    mldf_status status = mldfi_stage_check_state(w->failed, w->finished, err);
-    if (status < 0)
-        return status;
-    status = finish(w, err);
+    TRY(mldfi_stage_check_state(w->failed, w->finished, err));
+    mldf_status status = finish(w, err);
     w->failed = status < 0;
     w->finished = status >= 0;
     if (status >= 0 && totals)

@@ -39,9 +39,7 @@ static mldf_status describe_array(const struct beton_write_field *f, uint8_t *ar
     mldfi_store_u64(arguments + 8 * BETON_DIMS, bytes);
     memcpy(arguments + BETON_DESCR_AT, f->descr, bytes);
     out->arguments = arguments;
-    mldf_status status = mldfi_beton_parse_array(out, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_beton_parse_array(out, err));
     if (out->itemsize == 0)
         return mldfi_fail(err, MLDF_E_SCHEMA, "%s: the dtype %s is none that can be written", f->name, f->descr);
     return MLDF_OK;

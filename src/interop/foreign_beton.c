@@ -49,9 +49,7 @@ static mldf_status get_rest(const struct beton *beton, uint64_t sample, size_t n
     if (!nth_rest(beton, n, &field))
         return mldfi_fail(err, MLDF_E_NO_FIELD, "there is no such field");
     const struct beton_field *f = mldfi_beton_field(beton, field);
-    mldf_status status = mldfi_beton_value(beton, sample, field, &value, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_beton_value(beton, sample, field, &value, err));
     memcpy(rest, value.record, f->ptr_at);
     memcpy(rest + f->ptr_at, value.record + f->ptr_at + 8, f->bytes - f->ptr_at - 8);
     return mldfi_foreign_value(scratch, rest, mldfi_custom_rest(f->bytes), NULL, 0, false, out, err);
@@ -66,9 +64,7 @@ static mldf_status beton_get(void *state, uint64_t sample, size_t field, bool ve
     if (field >= count)
         return get_rest(state, sample, field - count, scratch, out, err);
     const struct beton_field *f = mldfi_beton_field(state, (uint32_t)field);
-    mldf_status status = mldfi_beton_value(state, sample, (uint32_t)field, &value, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_beton_value(state, sample, (uint32_t)field, &value, err));
     uint64_t ptr = value.bytes ? value.ptr : 0;
     switch (f->type) {
     case BETON_INT:
@@ -195,16 +191,14 @@ static mldf_status make_card(mldf_reader *reader, const struct beton *beton, mld
 
 mldf_status mldfi_foreign_open_beton(mldf_reader *reader, mldf_error *err) {
     struct beton *beton;
-    mldf_status status = mldfi_beton_open(&beton, reader->map.data, reader->map.bytes, NULL, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_beton_open(&beton, reader->map.data, reader->map.bytes, NULL, err));
     const struct beton_info *info = mldfi_beton_info(beton);
     reader->foreign.ops = &ops;
     reader->foreign.state = beton;
     reader->foreign.version = 2;
     reader->foreign.page_size = info->page_size;
     reader->header.num_samples = info->count;
-    status = mldf_schema_new(reader->context, &reader->schema, err);
+    mldf_status status = mldf_schema_new(reader->context, &reader->schema, err);
     for (uint32_t i = 0; i < info->field_count && status >= 0; i++)
         status = add_field(reader, mldfi_beton_field(beton, i), err);
     if (status >= 0)

@@ -135,16 +135,14 @@ static mldf_status make_card(mldf_reader *reader, const struct tbl_info *info, m
 mldf_status mldfi_foreign_open_tbl(mldf_reader *reader, mldf_error *err) {
     struct tbl *tbl;
     uint16_t type = 0;
-    mldf_status status = mldfi_tbl_open(&tbl, reader->map.data, reader->map.bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_tbl_open(&tbl, reader->map.data, reader->map.bytes, err));
     mldfi_tbl_limit(tbl, reader->max_decoded);
     const struct tbl_info *info = mldfi_tbl_info(tbl);
     reader->foreign.ops = info->version == 1 ? &ops1 : &ops2;
     reader->foreign.state = tbl;
     reader->foreign.version = (uint16_t)info->version;
     reader->header.num_samples = info->count;
-    status = mldf_schema_new(reader->context, &reader->schema, err);
+    mldf_status status = mldf_schema_new(reader->context, &reader->schema, err);
     if (status >= 0)
         status = mldf_schema_add(reader->schema, "image", MLDF_IMAGE, NULL, 0, err);
     if (status >= 0)

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include "util/buffer.h"
+#include "util/error.h"
 
 struct entry {
     uint64_t low, high;
@@ -55,9 +56,7 @@ static mldf_status grow(struct name_set *set, mldf_error *err) {
 mldf_status mldfi_name_set_add(struct name_set *set, const void *name, size_t bytes, uint64_t *number,
                                mldf_error *err) {
     if (set->count >= set->capacity / 4 * 3) {
-        mldf_status status = grow(set, err);
-        if (status < 0)
-            return status;
+        TRY(grow(set, err));
     }
     XXH128_hash_t hash = XXH3_128bits(name, bytes);
     struct entry *entry = locate(set->entries, set->capacity, hash);

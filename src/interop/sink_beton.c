@@ -349,15 +349,13 @@ mldf_status mldfi_sink_plan_beton(const struct sink_options *options, const uint
     const struct json json = {0};
     struct beton_layout layout;
     struct beton_sink *s;
-    mldf_status status = begin_sink(&s, options, &json, UINT32_MAX, err);
-    if (status < 0)
-        return status;
+    TRY(begin_sink(&s, options, &json, UINT32_MAX, err));
     uint64_t *sizes = mldfi_alloc_zero(s->count, sizeof *sizes, err);
     for (size_t i = 0; sizes && i < s->count; i++)
         sizes[i] = value_bytes[s->from[i]];
     writing.count = options->count;
     writing.page_size = options->writer->page_size;
-    status = sizes ? mldfi_beton_plan(s->fields, s->count, sizes, &writing, &layout, err) : MLDF_E_MEMORY;
+    mldf_status status = sizes ? mldfi_beton_plan(s->fields, s->count, sizes, &writing, &layout, err) : MLDF_E_MEMORY;
     if (status >= 0) {
         uint64_t rows_end = BETON_HEADER + s->count * (uint64_t)BETON_DESCRIPTOR + layout.rows_bytes;
         uint64_t page = writing.page_size ? writing.page_size : BETON_PAGE_MIN;

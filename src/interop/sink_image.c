@@ -18,9 +18,7 @@ static bool is_rgb8(const mldf_image_info *info) {
 static mldf_status make_rgb(struct export_room *room, struct media_kit *media, const mldf_value *value,
                             struct sink_image *out, mldf_error *err) {
     mldf_image_pixels pixels;
-    mldf_status status = mldfi_image_pixels(media, value, 3, 8, &room->work, &pixels, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_image_pixels(media, value, 3, 8, &room->work, &pixels, err));
     out->data = room->work.data;
     out->bytes = room->work.size;
     out->info.mode = MLDF_IMAGE_MODE_RAW;
@@ -60,9 +58,7 @@ static bool beton_takes(const mldf_image_info *info) {
 
 mldf_status mldfi_image_make(struct export_room *room, struct media_kit *media, const mldf_field *field,
                              const mldf_value *value, enum image_form form, struct sink_image *out, mldf_error *err) {
-    mldf_status status = describe(field, value, &out->info, err);
-    if (status < 0)
-        return status;
+    TRY(describe(field, value, &out->info, err));
     out->data = value->data;
     out->bytes = value->bytes;
     out->made = false;

@@ -299,9 +299,7 @@ static mldf_status put_about(struct tar_sink *s, const struct sink_options *opti
 }
 
 mldf_status mldfi_sink_open_tar(struct sample_sink **out, const struct sink_options *options, mldf_error *err) {
-    mldf_status status = check_fields(options, err);
-    if (status < 0)
-        return status;
+    TRY(check_fields(options, err));
     struct tar_sink *s = mldfi_alloc_zero(1, sizeof *s, err);
     if (!s)
         return MLDF_E_MEMORY;
@@ -309,7 +307,7 @@ mldf_status mldfi_sink_open_tar(struct sample_sink **out, const struct sink_opti
     s->schema = options->schema;
     s->context = options->writer->context;
     s->count = mldf_schema_field_count(options->schema);
-    status = mldfi_name_set_new(&s->seen, err);
+    mldf_status status = mldfi_name_set_new(&s->seen, err);
     if (status >= 0)
         status = strcmp(options->path, "-") == 0
                      ? mldfi_tar_writer_fd(&s->writer, STDOUT_FILENO, err)

@@ -342,11 +342,9 @@ static mldf_status begin_sink(struct tbl_sink **out, const struct sink_options *
 mldf_status mldfi_sink_open_tbl(struct sample_sink **out, const struct sink_options *options, mldf_error *err) {
     static const char *const held[] = {"created", "dataset_version", "custom_flags", NULL};
     struct tbl_sink *s = NULL;
-    mldf_status status = begin_sink(&s, options, err);
-    if (status < 0)
-        return status;
+    TRY(begin_sink(&s, options, err));
     s->may_skip = options->drop_fields && images_are_nullable(s);
-    status = open_writer(s, options, err);
+    mldf_status status = open_writer(s, options, err);
     if (status < 0) {
         free_sink(s);
         return status;
@@ -369,9 +367,7 @@ mldf_status mldfi_sink_plan_tbl(const struct sink_options *options, const uint64
     uint64_t image = 0, metadata = 0;
     bool raw = false;
     struct tbl_sink *s = NULL;
-    mldf_status status = begin_sink(&s, options, err);
-    if (status < 0)
-        return status;
+    TRY(begin_sink(&s, options, err));
     for (size_t i = 0; i < s->count; i++) {
         uint64_t bytes = value_bytes[i], block = bytes == MLDF_NONE ? MLDF_NONE : TBL_BLOCK_HEADER + bytes;
         if (s->roles[i] == ROLE_IMAGE && image == 0) {

@@ -78,16 +78,14 @@ static mldf_status put_document(struct token_sink *s, const mldf_tokens *t, uint
     const uint8_t *ids = (const uint8_t *)t->ids + begin * mldf_dtype_bytes(t->dtype);
     uint64_t count = end - begin, width = mldf_dtype_bytes(s->dtype);
     uint8_t word[8];
-    mldf_status status = mldfi_buffer_resize(&s->scratch, (size_t)((count + 1) * width), err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(&s->scratch, (size_t)((count + 1) * width), err));
     mldfi_ids_convert(t->dtype, ids, count, s->dtype, s->scratch.data);
     if (s->eos >= 0) {
         int64_t eos = s->eos;
         mldfi_ids_convert(MLDF_I64, &eos, 1, s->dtype, s->scratch.data + count * width);
         count++;
     }
-    status = mldfi_stage_push(&s->ids, s->scratch.data, count * width, err);
+    mldf_status status = mldfi_stage_push(&s->ids, s->scratch.data, count * width, err);
     s->documents++;
     s->tokens += count;
     mldfi_store_u64(word, s->format == DATATROVE ? s->tokens : count);
@@ -326,9 +324,7 @@ static mldf_status read_arguments(struct token_sink *s, const struct sink_option
     const mldf_field *field = mldf_schema_field(o->schema, s->field);
     struct json json = {0};
     uint64_t eos = 0;
-    mldf_status status = mldfi_json_parse(&json, field->arguments, strlen(field->arguments), err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_json_parse(&json, field->arguments, strlen(field->arguments), err));
     uint32_t at = mldfi_json_find(&json, 0, "eos"), inside = mldfi_json_find(&json, 0, "eos_inside");
     bool has = at != UINT32_MAX && mldfi_json_u64(&json, at, &eos);
     bool is_inside = inside != UINT32_MAX && json.nodes[inside].kind == MLDFI_JSON_TRUE;

@@ -54,9 +54,7 @@ mldf_status mldfi_stage_flush(struct stage *stage, mldf_error *err) {
 
 mldf_status mldfi_stage_push(struct stage *stage, const void *data, uint64_t bytes, mldf_error *err) {
     if (bytes > STAGE_BUFFER - stage->tail.size) {
-        mldf_status status = mldfi_stage_flush(stage, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_stage_flush(stage, err));
     }
     return bytes >= STAGE_BUFFER ? put(stage, data, (size_t)bytes, err)
                                  : mldf_buffer_append(&stage->tail, data, (size_t)bytes, err);
@@ -86,9 +84,7 @@ mldf_status mldfi_stage_read(const struct stage *stage, uint64_t offset, void *d
     size_t in_file = 0;
     if (offset < stage->flushed) {
         in_file = bytes < stage->flushed - offset ? bytes : (size_t)(stage->flushed - offset);
-        mldf_status status = mldfi_file_read(stage->file, stage->base + offset, dst, in_file, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_file_read(stage->file, stage->base + offset, dst, in_file, err));
     }
     if (in_file < bytes)
         memcpy((uint8_t *)dst + in_file, stage->tail.data + (offset + in_file - stage->flushed), bytes - in_file);
@@ -99,9 +95,7 @@ mldf_status mldfi_stage_patch(struct stage *stage, uint64_t offset, const void *
     size_t in_file = 0;
     if (offset < stage->flushed) {
         in_file = bytes < stage->flushed - offset ? bytes : (size_t)(stage->flushed - offset);
-        mldf_status status = mldfi_file_write(stage->file, stage->base + offset, data, in_file, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_file_write(stage->file, stage->base + offset, data, in_file, err));
     }
     if (in_file < bytes)
         memcpy(stage->tail.data + (offset + in_file - stage->flushed), (const uint8_t *)data + in_file,

@@ -15,10 +15,8 @@ static mldf_status extension_number(struct tar_index *index, const char *text, u
     *out = (uint32_t)number;
     if (status != MLDF_OK)
         return status == MLDF_END ? MLDF_OK : status;
-    status = mldfi_array_reserve(&index->extensions, &index->extension_capacity, index->extension_count + 1,
-                                 sizeof *index->extensions, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_array_reserve(&index->extensions, &index->extension_capacity, index->extension_count + 1,
+                            sizeof *index->extensions, err));
     char *copy = mldfi_copy_text(text, strlen(text), err);
     if (!copy)
         return MLDF_E_MEMORY;

@@ -88,9 +88,7 @@ static bool is_zstd(const struct tar_input *input) {
 }
 
 static mldf_status choose_decoder(struct tar_input *input, mldf_error *err) {
-    mldf_status status = fill(input, LOOK, err);
-    if (status < 0)
-        return status;
+    TRY(fill(input, LOOK, err));
     tar_packing packing = mldfi_tar_packing(input->raw, input->raw_bytes);
     if (packing != TAR_NOT_PACKED) {
         input->kind = packing == TAR_XZ ? XZ : BZIP2;
@@ -332,9 +330,7 @@ mldf_status mldfi_tar_input_skip(struct tar_input *input, uint64_t want, uint64_
     uint8_t scratch[16384];
     while (*got < want) {
         size_t now = want - *got < sizeof scratch ? (size_t)(want - *got) : sizeof scratch, done;
-        mldf_status status = mldfi_tar_input_read(input, scratch, now, &done, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_tar_input_read(input, scratch, now, &done, err));
         *got += done;
         if (done < now)
             break;

@@ -207,10 +207,8 @@ static mldf_status pax_records(struct tar_reader *r, struct extended *to, mldf_e
             return mldfi_fail_at(err, MLDF_E_CORRUPT, place + at, "a PAX record at byte %llu has no '='",
                                  ULL(place + at));
         size_t value = (size_t)(equals - text) + 1;
-        mldf_status status = pax_record(r, to, (const char *)text + key, value - 1 - key, text + value, end - 1 - value,
-                                        place + at, err);
-        if (status < 0)
-            return status;
+        TRY(pax_record(r, to, (const char *)text + key, value - 1 - key, text + value, end - 1 - value, place + at,
+                       err));
         at = end;
     }
     return MLDF_OK;
@@ -292,9 +290,7 @@ static bool wanted(struct tar_reader *r, uint8_t type) {
 }
 
 static mldf_status member_header(struct tar_reader *r, const uint8_t *h, uint64_t size, bool *found, mldf_error *err) {
-    mldf_status status = set_name(r, h, err);
-    if (status < 0)
-        return status;
+    TRY(set_name(r, h, err));
     if (h[TYPE] == 'S')
         return mldfi_fail_at(err, MLDF_E_UNSUPPORTED, r->header_offset,
                              "%.*s is a sparse file: make the archive without --sparse", SHOWN, shown(r));
@@ -341,9 +337,7 @@ static mldf_status header(struct tar_reader *r, const uint8_t *h, bool *found, m
 
 static mldf_status skip_rest(struct tar_reader *r, mldf_error *err) {
     uint64_t want = r->left + r->padding, got = 0;
-    mldf_status status = want ? mldfi_tar_input_skip(r->input, want, &got, err) : MLDF_OK;
-    if (status < 0)
-        return status;
+    TRY(want ? mldfi_tar_input_skip(r->input, want, &got, err) : MLDF_OK);
     /* A last block without its padding has lost nothing but zeros; what follows will say that the end mark is missing. */
     if (got < r->left)
         return truncated(r, "inside this member", err);
@@ -359,9 +353,7 @@ static mldf_status read_behind(struct tar_reader *r, bool *more, mldf_error *err
     uint8_t block[TAR_BLOCK];
     size_t got = sizeof block;
     for (uint64_t seen = 0; got == sizeof block && (squeezed || (!*more && seen < BEHIND_MAX)); seen += got) {
-        mldf_status status = mldfi_tar_input_read(r->input, block, sizeof block, &got, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_tar_input_read(r->input, block, sizeof block, &got, err));
         memset(block + got, 0, sizeof block - got);
         *more = *more || !is_zero(block);
     }
@@ -373,15 +365,11 @@ static mldf_status end_mark(struct tar_reader *r, mldf_error *err) {
     uint8_t block[TAR_BLOCK];
     bool more = false;
     size_t got;
-    mldf_status status = mldfi_tar_input_read(r->input, block, sizeof block, &got, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_tar_input_read(r->input, block, sizeof block, &got, err));
     bool single = got < sizeof block || !is_zero(block);
     if (single)
         warning(r, "the archive's end mark after this member is one block of zeros instead of two");
-    status = read_behind(r, &more, err);
-    if (status < 0)
-        return status;
+    TRY(read_behind(r, &more, err));
     if (more && !single)
         warning(r, "the archive's end mark follows this member, and what follows it is ignored; if that is another "
                    "archive, give it as a file of its own");
@@ -432,9 +420,7 @@ mldf_status mldfi_tar_next(struct tar_reader *r, struct tar_member *out, mldf_er
 
 mldf_status mldfi_tar_read(struct tar_reader *r, void *dst, size_t room, size_t *got, mldf_error *err) {
     size_t want = room < r->left ? room : (size_t)r->left;
-    mldf_status status = mldfi_tar_input_read(r->input, dst, want, got, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_tar_input_read(r->input, dst, want, got, err));
     r->left -= *got;
     return *got < want ? truncated(r, "inside this member", err) : MLDF_OK;
 }

@@ -204,13 +204,11 @@ static mldf_status decode_samples(struct tar_index *index, const uint8_t *at, co
 static mldf_status decode(struct tar_index *index, const uint8_t *data, size_t bytes, uint64_t tar_bytes,
                           struct tar_binding *binding, mldf_error *err) {
     struct counts n = {0, 0, 0, 0, 0};
-    mldf_status status = decode_head(data, bytes, &n, binding, err);
-    if (status < 0)
-        return status;
+    TRY(decode_head(data, bytes, &n, binding, err));
     const uint8_t *parts = data + HEAD, *samples = parts + n.parts * PART, *extensions = samples + n.samples * SAMPLE,
                   *keys = extensions + n.extension_bytes;
     uint64_t *last = mldfi_alloc_zero((size_t)n.extensions + 1, sizeof *last, err);
-    status = last ? mldfi_name_set_new(&index->by_extension, err) : MLDF_E_MEMORY;
+    mldf_status status = last ? mldfi_name_set_new(&index->by_extension, err) : MLDF_E_MEMORY;
     if (status >= 0)
         status = decode_extensions(index, extensions, &n, err);
     if (status >= 0)

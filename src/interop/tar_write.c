@@ -46,15 +46,13 @@ static struct tar_writer *new_writer(mldf_error *err) {
 
 mldf_status mldfi_tar_writer_open(struct tar_writer **out, const char *path, bool overwrite, mldf_error *err) {
     *out = NULL;
-    mldf_status status = mldfi_target_check(path, overwrite, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_target_check(path, overwrite, err));
     struct tar_writer *w = new_writer(err);
     if (!w)
         return MLDF_E_MEMORY;
     w->overwrite = overwrite;
     w->path = mldfi_copy_text(path, strlen(path), err);
-    status = w->path ? mldfi_file_create_beside(&w->file, path, err) : MLDF_E_MEMORY;
+    mldf_status status = w->path ? mldfi_file_create_beside(&w->file, path, err) : MLDF_E_MEMORY;
     if (status < 0) {
         mldfi_tar_writer_free(w);
         return status;
@@ -253,13 +251,11 @@ mldf_status mldfi_tar_writer_begin(struct tar_writer *w, const char *name, uint6
 }
 
 mldf_status mldfi_tar_writer_write(struct tar_writer *w, const void *data, uint64_t bytes, mldf_error *err) {
-    mldf_status status = ready(w, err);
-    if (status < 0)
-        return status;
+    TRY(ready(w, err));
     if (bytes > w->left)
         return mldfi_fail(err, MLDF_E_STATE, "%llu bytes for a member that has room for %llu", ULL(bytes),
                           ULL(w->left));
-    status = put(w, data, bytes, err);
+    mldf_status status = put(w, data, bytes, err);
     w->left -= bytes;
     if (status >= 0 && w->left == 0)
         status = pad(w, TAR_BLOCK, err);
@@ -367,12 +363,10 @@ static mldf_status finish(struct tar_writer *w, mldf_error *err) {
 }
 
 mldf_status mldfi_tar_writer_finish(struct tar_writer *w, mldf_error *err) {
-    mldf_status status = ready(w, err);
-    if (status < 0)
-        return status;
+    TRY(ready(w, err));
     if (w->left > 0)
         return mldfi_fail(err, MLDF_E_STATE, "%llu bytes of the last member are missing", ULL(w->left));
-    status = finish(w, err);
+    mldf_status status = finish(w, err);
     w->failed = status < 0;
     w->finished = status >= 0;
     return status;

@@ -82,9 +82,7 @@ mldf_status mldfi_tbl_find_metadata(struct tbl *tbl, uint64_t sample, struct tbl
     *out = (struct tbl_metadata){0};
     if (sample >= tbl->info.count)
         return mldfi_fail(err, MLDF_E_NO_SAMPLE, "sample %llu of %llu", ULL(sample), ULL(tbl->info.count));
-    mldf_status status = ready(tbl, err);
-    if (status < 0)
-        return status;
+    TRY(ready(tbl, err));
     size_t low = 0, high = tbl->block_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;

@@ -113,10 +113,8 @@ mldf_status mldf_tbl_get_info(const mldf_tbl *tbl, mldf_tbl_info *out, mldf_erro
 
 mldf_status mldf_tbl_get_entry(const mldf_tbl *tbl, uint64_t sample, mldf_tbl_entry *out, mldf_error *err) {
     struct tbl_entry entry;
-    mldf_status status = mldfi_check_result("mldf_tbl_entry", out, err);
-    if (status < 0)
-        return status;
-    status = mldfi_tbl_entry(tbl->tbl, sample, &entry, err);
+    TRY(mldfi_check_result("mldf_tbl_entry", out, err));
+    mldf_status status = mldfi_tbl_entry(tbl->tbl, sample, &entry, err);
     if (status < 0)
         return in_file(tbl->file.path, status, err);
     mldf_tbl_entry own = {.offset = entry.offset,
@@ -171,9 +169,7 @@ mldf_status mldf_tbl_writer_new(const char *path, const mldf_tbl_writer_options 
                                 mldf_error *err) {
     mldf_tbl_writer_options own = MLDF_TBL_WRITER_OPTIONS_INIT;
     *out = NULL;
-    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_tbl_writer_options", options, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_take_options(&own, sizeof own, "mldf_tbl_writer_options", options, err));
     if (own.version != 1 && own.version != 2)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "version %u of TBL files; 1 and 2 are known", own.version);
     struct tbl_write_options how = {.version = own.version,
@@ -188,7 +184,7 @@ mldf_status mldf_tbl_writer_new(const char *path, const mldf_tbl_writer_options 
     if (!writer)
         return MLDF_E_MEMORY;
     writer->version = own.version;
-    status = mldfi_tbl_writer_open(&writer->writer, path, &how, err);
+    mldf_status status = mldfi_tbl_writer_open(&writer->writer, path, &how, err);
     if (status < 0) {
         free(writer);
         return in_file(path, status, err);
@@ -204,9 +200,7 @@ static mldf_status check_open(const mldf_tbl_writer *writer, mldf_error *err) {
 mldf_status mldf_tbl_writer_add(mldf_tbl_writer *writer, mldf_tbl_format format, uint32_t width, uint32_t height,
                                 const void *data, uint64_t bytes, uint64_t *sample, mldf_error *err) {
     struct tbl_sample one = {data, bytes, (uint8_t)format, width, height, NULL};
-    mldf_status status = check_open(writer, err);
-    if (status < 0)
-        return status;
+    TRY(check_open(writer, err));
     if ((unsigned)format > UINT8_MAX || (writer->version == 1 && format > MLDF_TBL_TIFF))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "sample %llu: format %u does not exist in version %u",
                           ULL(writer->count), (unsigned)format, writer->version);
@@ -216,9 +210,7 @@ mldf_status mldf_tbl_writer_add(mldf_tbl_writer *writer, mldf_tbl_format format,
     if (format == MLDF_TBL_RAW_U8 && bytes != (uint64_t)width * height * 3)
         return mldfi_fail(err, MLDF_E_RANGE, "sample %llu: %u x %u pixels of RGB are %llu bytes, not %llu",
                           ULL(writer->count), width, height, ULL((uint64_t)width * height * 3), ULL(bytes));
-    status = mldfi_tbl_writer_add(writer->writer, &one, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_tbl_writer_add(writer->writer, &one, err));
     if (sample)
         *sample = writer->count;
     writer->count++;
@@ -228,9 +220,7 @@ mldf_status mldf_tbl_writer_add(mldf_tbl_writer *writer, mldf_tbl_format format,
 mldf_status mldf_tbl_writer_add_metadata(mldf_tbl_writer *writer, uint64_t sample, unsigned type, const void *data,
                                          uint64_t bytes, mldf_error *err) {
     struct tbl_metadata one = {(uint16_t)type, data, (uint32_t)bytes};
-    mldf_status status = check_open(writer, err);
-    if (status < 0)
-        return status;
+    TRY(check_open(writer, err));
     if (writer->version == 1)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "metadata of sample %llu: version 1 holds none", ULL(sample));
     if (sample >= writer->count)
@@ -249,9 +239,7 @@ uint64_t mldf_tbl_writer_count(const mldf_tbl_writer *writer) {
 }
 
 mldf_status mldf_tbl_writer_finish(mldf_tbl_writer *writer, mldf_error *err) {
-    mldf_status status = check_open(writer, err);
-    if (status < 0)
-        return status;
+    TRY(check_open(writer, err));
     writer->finished = true;
     return mldfi_tbl_writer_finish(writer->writer, NULL, err);
 }

@@ -40,9 +40,7 @@ static mldf_status check_index(struct tbl *tbl, uint64_t header, uint64_t entry,
 
 static mldf_status open_v1(struct tbl *tbl, mldf_error *err) {
     const uint8_t *p = tbl->data;
-    mldf_status status = check_index(tbl, TBL_V1_HEADER, TBL_V1_ENTRY, err);
-    if (status < 0)
-        return status;
+    TRY(check_index(tbl, TBL_V1_HEADER, TBL_V1_ENTRY, err));
     uint32_t header_size = mldfi_load_u32(p + 16);
     uint64_t stamp = mldfi_load_u64(p + 16);
     /* A writer that follows the guide puts a time where the real program has header_size. */
@@ -75,9 +73,7 @@ static mldf_status open_v2(struct tbl *tbl, mldf_error *err) {
     uint32_t stored = mldfi_load_u32(p + 44), computed = header_crc(p);
     if (stored != computed)
         return mldfi_fail_at(err, MLDF_E_CHECKSUM, 44, "the header's CRC-32 is %08x, stored is %08x", computed, stored);
-    mldf_status status = check_index(tbl, TBL_V2_HEADER, TBL_V2_ENTRY, err);
-    if (status < 0)
-        return status;
+    TRY(check_index(tbl, TBL_V2_HEADER, TBL_V2_ENTRY, err));
     tbl->info.flags = mldfi_load_u32(p + 40);
     tbl->info.created = mldfi_load_u64(p + 48);
     tbl->info.dataset_version = mldfi_load_u32(p + 56);
@@ -218,10 +214,8 @@ static mldf_status decode(const struct tbl *tbl, const struct tbl_entry *e, mldf
 mldf_status mldfi_tbl_payload(const struct tbl *tbl, uint64_t sample, bool verify, mldf_buffer *scratch,
                               const uint8_t **data, uint64_t *bytes, mldf_error *err) {
     struct tbl_entry e;
-    mldf_status status = mldfi_tbl_entry(tbl, sample, &e, err);
-    if (status < 0)
-        return status;
-    status = decode(tbl, &e, scratch, data, err);
+    TRY(mldfi_tbl_entry(tbl, sample, &e, err));
+    mldf_status status = decode(tbl, &e, scratch, data, err);
     if (status >= 0 && verify && (tbl->info.flags & TBL_FILE_CHECKSUMS)) {
         uint16_t crc = mldfi_crc16(CRC16_START, *data, e.size);
         if (crc != e.checksum)

@@ -297,11 +297,9 @@ static mldf_status add(struct tbl_writer *w, const struct tbl_sample *s, mldf_er
 }
 
 mldf_status mldfi_tbl_writer_add(struct tbl_writer *w, const struct tbl_sample *s, mldf_error *err) {
-    mldf_status status = mldfi_stage_check_state(w->failed, w->finished, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_stage_check_state(w->failed, w->finished, err));
     uint64_t number = w->added;
-    status = check_sample(w, s, err);
+    mldf_status status = check_sample(w, s, err);
     if (status >= 0) {
         status = add(w, s, err);
         w->failed = status < 0;
@@ -330,10 +328,8 @@ static mldf_status add_block(struct tbl_writer *w, uint64_t sample, const struct
 
 mldf_status mldfi_tbl_writer_metadata(struct tbl_writer *w, uint64_t sample, const struct tbl_metadata *block,
                                       mldf_error *err) {
-    mldf_status status = mldfi_stage_check_state(w->failed, w->finished, err);
-    if (status < 0)
-        return status;
-    status = add_block(w, sample, block, err);
+    TRY(mldfi_stage_check_state(w->failed, w->finished, err));
+    mldf_status status = add_block(w, sample, block, err);
     if (status < 0)
         w->failed = true;
     return status;
@@ -402,10 +398,8 @@ static mldf_status finish(struct tbl_writer *w, mldf_error *err) {
 }
 
 mldf_status mldfi_tbl_writer_finish(struct tbl_writer *w, struct tbl_totals *totals, mldf_error *err) {
-    mldf_status status = mldfi_stage_check_state(w->failed, w->finished, err);
-    if (status < 0)
-        return status;
-    status = finish(w, err);
+    TRY(mldfi_stage_check_state(w->failed, w->finished, err));
+    mldf_status status = finish(w, err);
     w->failed = status < 0;
     w->finished = status >= 0;
     if (status >= 0 && totals)

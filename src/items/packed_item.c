@@ -128,9 +128,7 @@ static mldf_status find_following(const mldf_view *view, const mldf_reader *cons
         item->following = p->bos;
         return MLDF_OK;
     }
-    mldf_status status = take_piece(view, readers, &step, true, cache, item, piece, &moved, err);
-    if (status < 0)
-        return status;
+    TRY(take_piece(view, readers, &step, true, cache, item, piece, &moved, err));
     if (piece->length == 0) {
         item->following = p->eos;
         return MLDF_OK;

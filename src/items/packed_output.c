@@ -318,9 +318,7 @@ static mldf_status put_loss(const mldf_view *view, const struct packed_item *ite
     const struct packed *p = view->packed;
     const int64_t *labels = item->tokens ? item->tokens + p->length : NULL;
     if (!labels) {
-        mldf_status status = mldfi_buffer_resize(scratch, (size_t)p->length * 8, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_buffer_resize(scratch, (size_t)p->length * 8, err));
         mldfi_packed_labels_i64(p, item, (int64_t *)(void *)scratch->data);
         labels = (const int64_t *)(void *)scratch->data;
     }
@@ -352,9 +350,7 @@ mldf_status mldfi_item_compute(const mldf_view *view, const mldf_reader *const *
     const struct packed *p = view->packed;
     const struct packed_field *f = &p->fields[field];
     struct packed_item *item;
-    mldf_status status = mldfi_packed_gather(view, readers, place, cache, &item, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_packed_gather(view, readers, place, cache, &item, err));
     struct numbers out = {dst, p->wide}, narrow = {dst, false};
     uint64_t width = (uint64_t)p->most_pieces + (p->cu == CU_ROWS ? 2 : 1);
     switch (f->kind) {

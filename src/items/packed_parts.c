@@ -85,9 +85,7 @@ static mldf_status find_texts(mldf_view *view, size_t reader, bool *only, mldf_e
         if (kind->info.type_id != MLDF_TEXT_TOKENIZED)
             continue;
         parts->texts[reader] |= 1u << i;
-        mldf_status status = mldfi_tokens_agree(mldfi_packed_text_kind(view), kind, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_tokens_agree(mldfi_packed_text_kind(view), kind, err));
         if (!view->packed->wide && (kind->info.dtype == MLDF_U32 || kind->info.dtype == MLDF_I64))
             return mldfi_fail(err, MLDF_E_TYPE, "view packed: the ids of role %s may be larger than dtype=i32 holds",
                               kind->name);

@@ -147,9 +147,7 @@ static mldf_status finish_digest(mldf_view *view, mldf_error *err) {
     uint8_t both[16 + 8 + 16];
     XXH128_canonical_t text;
     char *asked = NULL;
-    mldf_status status = mldfi_view_write(view, false, &asked, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_view_write(view, false, &asked, err));
     XXH128_canonicalFromHash(&text, XXH3_128bits(asked, strlen(asked)));
     free(asked);
     memcpy(both, view->digest, 16);
@@ -316,9 +314,7 @@ static mldf_status check_item(const mldf_view *view, uint64_t item, mldf_error *
 mldf_status mldf_view_locate(const mldf_view *view, uint64_t item, uint64_t draw, mldf_piece *pieces, size_t room,
                              size_t *count, mldf_error *err) {
     struct item_place place;
-    mldf_status status = check_item(view, item, err);
-    if (status < 0)
-        return status;
+    TRY(check_item(view, item, err));
     if ((!pieces && room) || !count)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "locate needs a place for the pieces and for their number");
     mldfi_view_place(view, item, draw, 0, &place);

@@ -52,9 +52,7 @@ static void free_segments(mldf_view *view) {
 static mldf_status add(struct segment_table *t, struct segment item, mldf_error *err) {
     if (t->count >= t->most)
         return mldfi_fail(err, MLDF_E_LIMIT, "view segments: more than %zu segments in files of that size", t->most);
-    mldf_status status = mldfi_array_reserve(&t->items, &t->capacity, t->count + 1, sizeof *t->items, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_array_reserve(&t->items, &t->capacity, t->count + 1, sizeof *t->items, err));
     t->items[t->count++] = item;
     if (item.begin <= item.end && item.end - item.begin > t->longest)
         t->longest = item.end - item.begin;

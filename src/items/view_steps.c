@@ -83,9 +83,7 @@ static mldf_status take_field(struct steps *s, const char *text, const char **at
             return mldfi_fail(err, MLDF_E_ARGUMENT, "view steps: field %s is named twice", f->name);
     *at = equals + 1;
     for (;;) {
-        mldf_status status = take_offset(text, at, f, err);
-        if (status < 0)
-            return status;
+        TRY(take_offset(text, at, f, err));
         if (**at != ',')
             return MLDF_OK;
         ++*at;
@@ -143,9 +141,7 @@ static mldf_status bind_field(const mldf_view *view, struct steps_field *f, mldf
 static mldf_status number_of(const mldf_reader *reader, uint64_t row, size_t field, mldf_buffer *scratch, bool whole,
                              double *real, int64_t *integer, mldf_error *err) {
     mldf_value v;
-    mldf_status status = mldf_reader_get(reader, row, field, scratch, &v, err);
-    if (status < 0)
-        return status;
+    TRY(mldf_reader_get(reader, row, field, scratch, &v, err));
     bool one =
         v.kind == MLDF_KIND_ARRAY && v.bytes == mldf_dtype_bytes(v.dtype) && v.data; /* [1] of LeRobot's tables */
     *integer = v.kind == MLDF_KIND_INT || v.kind == MLDF_KIND_UINT ? v.as.i : 0;
@@ -289,9 +285,7 @@ static mldf_status is_inside(const struct steps *s, struct group g, uint64_t anc
         for (uint32_t k = 0; k < s->fields[i].count && *out; k++) {
             uint64_t row;
             bool pad;
-            mldf_status status = row_at(s, &s->fields[i], g, anchor, k, &row, &pad, err);
-            if (status < 0)
-                return status;
+            TRY(row_at(s, &s->fields[i], g, anchor, k, &row, &pad, err));
             *out = !pad;
         }
     return MLDF_OK;

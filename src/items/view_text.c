@@ -212,17 +212,13 @@ static mldf_status take_argument(mldf_view *view, struct scan *s, size_t *place)
 
 static mldf_status take_field(mldf_view *view, struct scan *s) {
     struct word word;
-    mldf_status status = take_word(s, &word);
-    if (status < 0)
-        return status;
+    TRY(take_word(s, &word));
     return copy_name(&word, &view->field, s->err);
 }
 
 static mldf_status take_map(mldf_view *view, struct scan *s) {
     struct word word;
-    mldf_status status = take_word(s, &word);
-    if (status < 0)
-        return status;
+    TRY(take_word(s, &word));
     for (size_t i = 0; maps[i] && !view->map; i++)
         if (is_word(&word, maps[i]->name))
             view->map = maps[i];

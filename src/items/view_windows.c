@@ -44,9 +44,7 @@ static mldf_status count_items(mldf_view *view, mldf_error *err) {
     if (across && view->seconds)
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "view windows: across is for arrays; recordings are cut each by itself");
-    mldf_status status = mldfi_row_table_make(view, across ? count_steps : count_windows, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_row_table_make(view, across ? count_steps : count_windows, err));
     for (size_t i = 1; i <= view->reader_count; i++)
         view->first_item[i] =
             across ? view->first_item[i - 1] + windows_of(view, first_step(view, i) - first_step(view, i - 1), 0)

@@ -150,18 +150,14 @@ static mldf_status prepare(struct resize *r, mldf_image_filter filter, mldf_buff
         return mldfi_fail(err, MLDF_E_LIMIT,
                           "resizing %" PRIu32 " x %" PRIu32 " to %" PRIu32 " x %" PRIu32 " needs too much memory",
                           s->width, s->height, r->width, r->height);
-    mldf_status status = mldfi_buffer_resize(scratch, x_bytes + y_bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(scratch, x_bytes + y_bytes, err));
     mldfi_resample_table(&r->y, scratch->data, &down);
     uint32_t last = r->height - 1;
     r->top = r->y.first[0];
     uint32_t end = r->y.first[last] + r->y.used[last];
     r->rows = end - r->top;
     middle = r->width == s->width ? 0 : row * r->rows;
-    status = mldfi_buffer_resize(scratch, x_bytes + y_bytes + (size_t)middle, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(scratch, x_bytes + y_bytes + (size_t)middle, err));
     mldfi_resample_table(&r->y, scratch->data, &down); /* the buffer may have moved */
     mldfi_resample_table(&r->x, scratch->data + y_bytes, &across);
     r->middle = scratch->data + y_bytes + x_bytes;
@@ -192,15 +188,13 @@ mldf_status mldf_image_resize(const mldf_image_pixels *source, uint32_t width, u
                               mldf_image_filter filter, mldf_buffer *scratch, void *pixels, size_t pixels_bytes,
                               mldf_error *err) {
     mldf_buffer own = MLDF_BUFFER_INIT;
-    mldf_status status = check(source, width, height, filter, pixels, pixels_bytes, err);
-    if (status < 0)
-        return status;
+    TRY(check(source, width, height, filter, pixels, pixels_bytes, err));
     if (width == source->width && height == source->height) {
         memmove(pixels, source->data, pixels_bytes);
         return MLDF_OK;
     }
     struct resize r = {.source = source, .width = width, .height = height};
-    status = prepare(&r, filter, scratch ? scratch : &own, err);
+    mldf_status status = prepare(&r, filter, scratch ? scratch : &own, err);
     if (status == MLDF_OK)
         run(&r, pixels);
     mldf_buffer_free(&own);

@@ -51,11 +51,9 @@ static void put(const struct run *r, const uint8_t *row, uint32_t y) {
 static mldf_status run_bilinear(struct run *r, struct resize_work *work, const struct column_taps *y, mldf_error *err) {
     const struct row_taps *x;
     const struct raster *in = r->in;
-    mldf_status status = mldfi_row_taps(&work->tables, &r->x, in->channels, &x, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_row_taps(&work->tables, &r->x, in->channels, &x, err));
     size_t values = (size_t)x->pixels * in->channels;
-    status = mldfi_buffer_resize(&work->sums, values * sizeof(int16_t) + ROW_SLACK, err);
+    mldf_status status = mldfi_buffer_resize(&work->sums, values * sizeof(int16_t) + ROW_SLACK, err);
     if (status == MLDF_OK)
         status = mldfi_buffer_resize(&work->row, x->table.stride * in->channels + ROW_SLACK, err);
     if (status < 0)
@@ -219,9 +217,7 @@ static mldf_status run_wide(struct run *r, struct resize_work *work, mldf_error 
     if (status < 0)
         return status;
     size_t samples = (size_t)r->spec->out_width * in->channels, stride = samples * (in->bits / 8) + ROW_SLACK;
-    status = wide_memory(r, work, y, stride, &copy, err);
-    if (status < 0)
-        return status;
+    TRY(wide_memory(r, work, y, stride, &copy, err));
     uint32_t next = 0; /* source row that is not in the ring yet */
     for (uint32_t i = 0; i < y->count; i++) {
         uint32_t first = y->first[i], end = first + y->used[i];
@@ -294,9 +290,7 @@ mldf_status mldfi_resize(const struct kernels *k, const struct raster *in, const
     mldf_image_filter filter = s->filter == RESIZE_NEAREST ? MLDF_IMAGE_BOX : (mldf_image_filter)s->filter;
     r.k = mldfi_finish_pick(k, finish);
     mldfi_resize_axes(s, in->width, in->height, filter, &r.x, &r.y);
-    mldf_status status = mldfi_resize_check(s, in, &r.x, &r.y, finish, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_resize_check(s, in, &r.x, &r.y, finish, err));
     mldfi_finish_begin(&r.finish, finish, in->channels, in->bits, false, (size_t)s->out_width * s->out_height);
     if (s->filter == RESIZE_NEAREST)
         return run_nearest(&r, work, err);

@@ -59,9 +59,7 @@ static mldf_status row_memory(struct kept_table *t, const struct axis *axis, uin
     uint64_t pairs = (taps + 1) / 2;
     if (pairs > most / 8 / stride)
         return too_large(axis, err);
-    mldf_status status = mldfi_buffer_resize(&t->memory, (size_t)(4 * stride * (2 + 2 * pairs)), err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(&t->memory, (size_t)(4 * stride * (2 + 2 * pairs)), err));
     out->offset = (uint32_t *)(void *)t->memory.data;
     out->weights = (int16_t *)(void *)(out->offset + stride);
     out->used = out->offset + stride * (1 + pairs);
@@ -121,9 +119,7 @@ mldf_status mldfi_row_taps(struct resize_tables *tables, const struct axis *axis
         return MLDF_OK;
     struct axis_plan plan;
     mldfi_axis_begin(axis, &plan);
-    mldf_status status = row_memory(t, axis, plan.steps, &memory, err);
-    if (status < 0)
-        return status;
+    TRY(row_memory(t, axis, plan.steps, &memory, err));
     weigh_row(&t->as.row, &memory, axis, &plan);
     place_row(&t->as.row, &memory, channels);
     keep(t, axis, channels);
@@ -145,9 +141,7 @@ mldf_status mldfi_column_taps(struct resize_tables *tables, const struct axis *a
     uint64_t taps = (uint64_t)plan.steps + 1, most = UINT64_C(1) << 31;
     if (taps + 4 > most / 2 / axis->count)
         return too_large(axis, err);
-    mldf_status status = mldfi_buffer_resize(&t->memory, (size_t)((8 + 2 * taps) * axis->count), err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(&t->memory, (size_t)((8 + 2 * taps) * axis->count), err));
     uint32_t *first = (uint32_t *)(void *)t->memory.data, *used = first + axis->count;
     int16_t *weights = (int16_t *)(void *)(used + axis->count);
     c->first = first;
@@ -172,9 +166,7 @@ mldf_status mldfi_wide_taps(struct resize_tables *tables, const struct axis *axi
     size_t bytes = mldfi_resample_table_bytes(axis);
     if (bytes == 0 || bytes > (size_t)1 << 31)
         return too_large(axis, err);
-    mldf_status status = mldfi_buffer_resize(&t->memory, bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(&t->memory, bytes, err));
     mldfi_resample_table(&t->as.wide, t->memory.data, axis);
     keep(t, axis, 0);
     return MLDF_OK;

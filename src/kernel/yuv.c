@@ -55,9 +55,7 @@ mldf_status mldf_image_encode_yuv420(const mldf_image_pixels *pixels, mldf_buffe
                           pixels->width, pixels->height, pixels->channels, pixels->bits);
     size_t area = (size_t)pixels->width * pixels->height;
     size_t quarter = ((size_t)pixels->width + 1) / 2 * (((size_t)pixels->height + 1) / 2);
-    mldf_status status = mldfi_buffer_extend(out, area + 2 * quarter, &planes, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(out, area + 2 * quarter, &planes, err));
     put_luma(pixels, planes);
     put_chroma(pixels, planes + area, planes + area + quarter);
     return MLDF_OK;

@@ -97,12 +97,10 @@ size_t mldf_loader_bad_count(const mldf_loader *loader) {
 }
 
 mldf_status mldf_loader_bad_sample(const mldf_loader *loader, size_t index, mldf_bad_sample *out, mldf_error *err) {
-    mldf_status status = mldfi_loader_check(loader, "the list of bad samples", err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_loader_check(loader, "the list of bad samples", err));
     if (index >= loader->ledger_count)
         return MLDF_END;
-    status = mldfi_check_result("mldf_bad_sample", out, err);
+    mldf_status status = mldfi_check_result("mldf_bad_sample", out, err);
     if (status == MLDF_OK)
         mldfi_give_result(out, &loader->ledger[(loader->ledger_first + index) % loader->ledger_count],
                           sizeof *loader->ledger);

@@ -21,9 +21,7 @@ static mldf_status add_missing(mldf_schema *schema, const mldf_schema *from, boo
         uint16_t flags = first ? field->flags & MLDF_FIELD_NULLABLE : MLDF_FIELD_NULLABLE;
         if (mldfi_schema_lookup(schema, field->name) != SIZE_MAX)
             continue;
-        mldf_status status = mldf_schema_add(schema, field->name, field->type_id, field->arguments, flags, err);
-        if (status < 0)
-            return status;
+        TRY(mldf_schema_add(schema, field->name, field->type_id, field->arguments, flags, err));
     }
     return MLDF_OK;
 }

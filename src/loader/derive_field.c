@@ -164,22 +164,16 @@ static mldf_status derive(struct derivation *d, mldf_pack_result *result, mldf_e
     mldf_write_result written = MLDF_WRITE_RESULT_INIT;
     mldf_writer *writer;
     size_t array = 0;
-    mldf_status status = open_loader(d, err);
-    if (status < 0)
-        return status;
+    TRY(open_loader(d, err));
     d->text.size = 0;
-    status = make_schema(d, output_of(d, &array), err);
-    if (status < 0)
-        return status;
+    TRY(make_schema(d, output_of(d, &array), err));
     writing.context = d->options->context;
     writing.threads = d->options->threads;
     writing.secret = d->options->secret;
     writing.progress = d->options->progress;
     writing.progress_user = d->options->progress_user;
-    status = mldfi_writer_open_add_field(d->path, d->schema, &writing, &writer, err);
-    if (status < 0)
-        return status;
-    status = feed_all(d, writer, array, err);
+    TRY(mldfi_writer_open_add_field(d->path, d->schema, &writing, &writer, err));
+    mldf_status status = feed_all(d, writer, array, err);
     if (status < 0) {
         mldf_writer_abort(writer);
         return status;

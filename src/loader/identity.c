@@ -309,9 +309,7 @@ mldf_status mldfi_identity_check(const mldf_loader *loader, const struct json *j
     size_t compared = 0;
     if (keys == UINT32_MAX && values == UINT32_MAX)
         return MLDF_OK;
-    mldf_status status = know(loader, &own, err);
-    if (status < 0)
-        return status;
+    TRY(know(loader, &own, err));
     if (keys != UINT32_MAX && own->keys[0]) {
         if (mldfi_json_is_text(json, keys, own->keys))
             return MLDF_OK;
@@ -322,7 +320,7 @@ mldf_status mldfi_identity_check(const mldf_loader *loader, const struct json *j
     if (values == UINT32_MAX || json->nodes[values].kind != MLDFI_JSON_OBJECT ||
         loader->dataset.first[loader->dataset.count] == 0)
         return MLDF_OK;
-    status = check_values(loader, own, json, values, false, &compared, err);
+    mldf_status status = check_values(loader, own, json, values, false, &compared, err);
     if (status >= 0 && !compared)
         status = check_values(loader, own, json, values, true, &compared, err);
     if (status >= 0 && !compared && json->nodes[values].count)

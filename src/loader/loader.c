@@ -95,9 +95,7 @@ static mldf_status make_order(mldf_loader *loader, mldf_error *err) {
         want.window = o->window;
         if (want.kind == MLDF_ORDER_QUASI_RANDOM && !want.block)
             want.sample_bytes = sample_bytes(&loader->dataset);
-        mldf_status status = mldf_order_new(mldfi_dataset_count(&loader->dataset), &want, &loader->made, err);
-        if (status < 0)
-            return status;
+        TRY(mldf_order_new(mldfi_dataset_count(&loader->dataset), &want, &loader->made, err));
         loader->order = loader->made;
     }
     loader->count = mldf_order_count(loader->order);
@@ -440,9 +438,7 @@ uint64_t mldf_loader_batch_bound(const mldf_loader *loader) {
 
 mldf_status mldf_loader_batch_count(mldf_loader *loader, uint64_t epoch, int timeout_ms, uint64_t *out,
                                     mldf_error *err) {
-    mldf_status status = mldfi_loader_check(loader, "batch_count", err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_loader_check(loader, "batch_count", err));
     if (!out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "batch_count needs a place for the number");
     struct kept kept;

@@ -130,9 +130,7 @@ static mldf_status check_view(const mldf_loader *loader, const struct json *json
 }
 
 mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_error *err) {
-    mldf_status status = mldfi_loader_check(loader, "state", err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_loader_check(loader, "state", err));
     mldf_order_state state = {.epoch = loader->epoch,
                               .consumed = loader->consumed,
                               .count = loader->count,
@@ -141,7 +139,7 @@ mldf_status mldf_loader_state(const mldf_loader *loader, mldf_buffer *out, mldf_
     size_t before = out->size;
     mldfi_codec_versions(codecs, sizeof codecs);
     mldf_order_digest(loader->order, state.digest);
-    status = mldf_order_state_write(&state, out, err);
+    mldf_status status = mldf_order_state_write(&state, out, err);
     if (status >= 0) {
         while (out->size > before && out->data[out->size - 1] != '}')
             out->size--;

@@ -55,14 +55,10 @@ void mldfi_stats_judge(const mldf_loader *loader, mldf_loader_stats *out) {
 }
 
 mldf_status mldf_loader_get_stats(mldf_loader *loader, mldf_loader_stats *out, mldf_error *err) {
-    mldf_status status = mldfi_loader_check(loader, "stats", err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_loader_check(loader, "stats", err));
     if (!out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "statistics need a place");
-    status = mldfi_check_result("mldf_loader_stats", out, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_check_result("mldf_loader_stats", out, err));
     size_t steps = mldfi_plan_step_count(loader->plan);
     if (!loader->tally.shown && !(loader->tally.shown = mldfi_alloc_zero(steps + 1, sizeof(mldf_step_time), err)))
         return MLDF_E_MEMORY;

@@ -16,9 +16,7 @@ static mldf_status begin_locked(mldf_loader *loader, uint64_t epoch, uint64_t co
                           (unsigned long long)consumed, (unsigned long long)loader->count);
     loader->cancelled = false; /* a cancel that comes from now on counts */
     mldfi_crew_halt(loader);
-    mldf_status status = mldfi_series_begin(loader, epoch, consumed, span, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_series_begin(loader, epoch, consumed, span, err));
     mldfi_prefetch_begin(loader);
     loader->begun = true;
     loader->epoch = epoch;
@@ -141,14 +139,12 @@ static mldf_status next_locked(mldf_loader *loader, int timeout_ms, mldf_batch *
 }
 
 mldf_status mldf_loader_next(mldf_loader *loader, int timeout_ms, mldf_batch **out, mldf_error *err) {
-    mldf_status status = mldfi_loader_check(loader, "next", err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_loader_check(loader, "next", err));
     if (!out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "next needs a place for the batch");
     *out = NULL;
     pthread_mutex_lock(&loader->lock);
-    status = next_locked(loader, timeout_ms, out, err);
+    mldf_status status = next_locked(loader, timeout_ms, out, err);
     pthread_mutex_unlock(&loader->lock);
     return status;
 }

@@ -42,9 +42,7 @@ void mldfi_series_free(struct series *series) {
 
 mldf_status mldfi_job_reserve(mldf_loader *loader, struct job *job, size_t count, mldf_error *err) {
     size_t have = job->capacity;
-    mldf_status status = mldfi_array_reserve(&job->slots, &have, count, sizeof *job->slots, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_array_reserve(&job->slots, &have, count, sizeof *job->slots, err));
     if (loader->measures && have != job->capacity) {
         free(job->lengths);
         job->lengths = NULL;

@@ -120,9 +120,7 @@ static mldf_status check_skips(const mldf_loader *loader, const char *what, uint
 
 static mldf_status skip_batches(mldf_loader *loader, uint64_t epoch, uint64_t begin, uint64_t end, mldf_error *err) {
     struct skip_range range = {.epoch = epoch};
-    mldf_status status = check_skips(loader, "batches", begin, end, err);
-    if (status < 0)
-        return status;
+    TRY(check_skips(loader, "batches", begin, end, err));
     bool ahead = batch_begin(loader, epoch, begin, &range.begin) && batch_begin(loader, epoch, end, &range.end);
     if (!ahead || range.begin < consumed_of(loader, epoch))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "batch %llu of epoch %llu came already: load a state from before it",
@@ -134,9 +132,7 @@ static mldf_status skip_batches(mldf_loader *loader, uint64_t epoch, uint64_t be
 }
 
 static mldf_status skip_positions(mldf_loader *loader, uint64_t epoch, uint64_t begin, uint64_t end, mldf_error *err) {
-    mldf_status status = check_skips(loader, "positions", begin, end, err);
-    if (status < 0)
-        return status;
+    TRY(check_skips(loader, "positions", begin, end, err));
     if (begin < consumed_of(loader, epoch))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "position %llu of epoch %llu came already: load a state from before it",
                           (unsigned long long)begin, (unsigned long long)epoch);
@@ -148,11 +144,10 @@ static mldf_status skip_positions(mldf_loader *loader, uint64_t epoch, uint64_t 
 
 static mldf_status skip_any(mldf_loader *loader, uint64_t epoch, uint64_t begin, uint64_t end, bool positions,
                             mldf_error *err) {
-    mldf_status status = mldfi_loader_check(loader, "skip", err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_loader_check(loader, "skip", err));
     pthread_mutex_lock(&loader->lock);
-    status = positions ? skip_positions(loader, epoch, begin, end, err) : skip_batches(loader, epoch, begin, end, err);
+    mldf_status status =
+        positions ? skip_positions(loader, epoch, begin, end, err) : skip_batches(loader, epoch, begin, end, err);
     pthread_mutex_unlock(&loader->lock);
     return status;
 }

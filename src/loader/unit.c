@@ -413,9 +413,7 @@ static mldf_status aim(struct worker *worker, struct job *job, size_t index, str
     mldf_loader *loader = worker->loader;
     struct plan_length *lengths = job_lengths(worker, job, index);
     if (loader->measures && !loader->two_phase) {
-        mldf_status status = lengths_of(worker, job->epoch, &job->slots[index].seat, lengths, err);
-        if (status < 0)
-            return status;
+        TRY(lengths_of(worker, job->epoch, &job->slots[index].seat, lengths, err));
     }
     mldfi_batch_targets(job->batch, index, lengths, targets);
     return MLDF_OK;
@@ -513,9 +511,7 @@ static mldf_status aim_aside(struct worker *worker, uint64_t epoch, const struct
 
 /* Is it this side that is bad? Runs it alone, for its status. */
 static mldf_status probe(struct worker *worker, const struct job *job, const struct slot *slot, mldf_error *err) {
-    mldf_status status = aim_aside(worker, job->epoch, &slot->seat, err);
-    if (status < 0)
-        return status;
+    TRY(aim_aside(worker, job->epoch, &slot->seat, err));
     sit(worker, &slot->seat);
     return mldfi_plan_run_pair(worker->loader->plan, worker->plan, &worker->feed, job->epoch, slot->seat.position, true,
                                worker->targets[0], NULL, err);
@@ -531,9 +527,7 @@ static mldf_status couple_run(struct worker *worker, struct job *job, struct cou
         if (!there[s] || couple->index[s] == SIZE_MAX)
             continue;
         *culprit = s;
-        mldf_status status = aim(worker, job, couple->index[s], worker->targets[s], err);
-        if (status < 0)
-            return status;
+        TRY(aim(worker, job, couple->index[s], worker->targets[s], err));
         targets[s] = worker->targets[s];
     }
     const struct plan *plan = worker->loader->plan;

@@ -36,9 +36,7 @@ mldf_status mldfi_order_begin(enum order_form form, const mldf_order_options *op
                               mldf_order_options *taken, mldf_error *err) {
     *out = NULL;
     *taken = (mldf_order_options)MLDF_ORDER_OPTIONS_INIT;
-    mldf_status status = mldfi_take_options(taken, sizeof *taken, "mldf_order_options", options, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_take_options(taken, sizeof *taken, "mldf_order_options", options, err));
     if ((unsigned)taken->kind > MLDF_ORDER_QUASI_RANDOM)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%d is not a kind of order", (int)taken->kind);
     mldf_order *order = mldfi_alloc_zero(1, sizeof *order, err);
@@ -80,9 +78,7 @@ static mldf_status range_or_subset(enum order_form form, const uint64_t *list, u
     *out = NULL;
     if (count > ORDER_COUNT_MAX)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%" PRIu64 " samples are more than 2^63", count);
-    mldf_status status = mldfi_order_begin(form, options, &order, &taken, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_order_begin(form, options, &order, &taken, err));
     order->count = count;
     if (order->kind == MLDF_ORDER_RANDOM)
         order->all = mldfi_perm_shape(count);

@@ -17,9 +17,7 @@ static mldf_status take(const mldf_share_options *given, mldf_share_options *o, 
     *o = (mldf_share_options)MLDF_SHARE_OPTIONS_INIT;
     if (!given)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "no options: begin with MLDF_SHARE_OPTIONS_INIT");
-    mldf_status status = mldfi_take_options(o, sizeof *o, "mldf_share_options", given, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_take_options(o, sizeof *o, "mldf_share_options", given, err));
     if (o->world_size == 0 || o->rank >= o->world_size)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "rank %" PRIu32 " of %" PRIu32, o->rank, o->world_size);
     if ((o->batch_size == 0) == (o->global_batch_size == 0))
@@ -53,9 +51,7 @@ static uint64_t batches(const mldf_share_options *o, uint64_t global) {
 mldf_status mldf_share_batch_count(const mldf_share_options *options, uint64_t *out, mldf_error *err) {
     mldf_share_options o;
     uint64_t global;
-    mldf_status status = take(options, &o, &global, err);
-    if (status < 0)
-        return status;
+    TRY(take(options, &o, &global, err));
     *out = batches(&o, global);
     return MLDF_OK;
 }
@@ -64,9 +60,7 @@ mldf_status mldf_share_batch(const mldf_share_options *options, uint64_t index, 
     mldf_share_options o;
     uint64_t global;
     memset(out, 0, sizeof *out);
-    mldf_status status = take(options, &o, &global, err);
-    if (status < 0)
-        return status;
+    TRY(take(options, &o, &global, err));
     if (index >= batches(&o, global))
         return MLDF_END;
     uint64_t first = o.from + index * global;

@@ -71,15 +71,11 @@ mldf_status mldf_order_new_weighted(const double *weights, uint64_t count, uint6
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a list of %" PRIu64 " weights that is not there", count);
     if (draws > ORDER_COUNT_MAX)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "%" PRIu64 " draws are more than 2^63", draws);
-    mldf_status status = check(weights, count, &largest, err);
-    if (status < 0)
-        return status;
+    TRY(check(weights, count, &largest, err));
     if (draws > 0 && !(largest > 0.0))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "none of %" PRIu64 " weights is above 0: there is nothing to draw",
                           count);
-    status = mldfi_order_begin(ORDER_WEIGHTS, options, &order, &taken, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_order_begin(ORDER_WEIGHTS, options, &order, &taken, err));
     order->count = draws;
     if (largest > 0.0) {
         order->sums = mldfi_alloc((size_t)count * sizeof *order->sums, err);

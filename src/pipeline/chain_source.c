@@ -96,9 +96,7 @@ mldf_status mldfi_source_find(const struct builder *b, const char *name, struct 
         size_t field = mldfi_schema_lookup(b->schema, front);
         if (field == SIZE_MAX || !b->schema->fields[field].type || !b->schema->fields[field].type->part)
             continue;
-        mldf_status status = find_part(&b->schema->fields[field], dot + 1, out, err);
-        if (status < 0)
-            return status;
+        TRY(find_part(&b->schema->fields[field], dot + 1, out, err));
         if (out->is_part)
             out->field = field;
     }

@@ -35,9 +35,7 @@ static mldf_status follow(const struct chain *c, const struct side *side, uint64
         out->ops[out->count] = op;
         out->draws[out->count] = side->draws[op->shared];
         out->lengths[out->count++] = frame.t;
-        mldf_status status = mldfi_step_time(op, side->draws[op->shared], &frame, &next, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_step_time(op, side->draws[op->shared], &frame, &next, err));
         frame.t = next.t;
     }
     out->length = frame.t;

@@ -125,12 +125,10 @@ static mldf_status build_begin(struct build *b, const mldf_context *context, enu
     b->cache.fd = -1;
     if (!context || !context->compiler)
         return mldfi_fail(err, MLDF_E_UNSUPPORTED, "no C compiler: the context names none (mldf_context_set_compiler)");
-    mldf_status status = mldfi_compiler_find(context->compiler, &b->compiler, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_compiler_find(context->compiler, &b->compiler, err));
     list_flags(isa, own, b->flags);
     b->libraries = own ? own_libraries : no_libraries;
-    status = key_of(&b->compiler, b->flags, b->libraries, source, bytes, b->key, err);
+    mldf_status status = key_of(&b->compiler, b->flags, b->libraries, source, bytes, b->key, err);
     if (status == MLDF_OK)
         mldfi_cache_open(context->cache_folder, &b->cache);
     return status;

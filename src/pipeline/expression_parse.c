@@ -306,16 +306,14 @@ static const struct comparison *take_comparison(struct parser *p) {
 }
 
 static mldf_status take_relation(struct parser *p, struct operand *out) {
-    mldf_status status = take_sum(p, out);
-    if (status < 0)
-        return status;
+    TRY(take_sum(p, out));
     skip_blanks(p);
     size_t at = p->at;
     const struct comparison *c = take_comparison(p);
     if (!c)
         return MLDF_OK;
     struct operand pair[2] = {*out, *out};
-    status = take_sum(p, &pair[c->turned ? 0 : 1]);
+    mldf_status status = take_sum(p, &pair[c->turned ? 0 : 1]);
     if (status == MLDF_OK)
         status = add_step(p, c->code, pair, at, out);
     skip_blanks(p);

@@ -66,9 +66,7 @@ static mldf_status chain_of_source(struct builder *b, const char *name, const st
     mldf_status status = mldfi_source_edge(b, source, &edge, err);
     if (status < 0)
         return place_error(b, offset, status, err);
-    status = chain_new(b, name, offset, out, err);
-    if (status < 0)
-        return status;
+    TRY(chain_new(b, name, offset, out, err));
     struct chain *chain = &b->graph->chains[*out];
     const char *field = mldf_schema_field(b->schema, source->field)->name;
     chain->field = source->field;
@@ -193,9 +191,7 @@ static mldf_status bind_again(struct builder *b, const struct binding *binding, 
                                    "%s was dropped; nothing follows", binding->output);
     if (!draft->frozen)
         return MLDF_OK;
-    mldf_status status = chain_of_chain(b, binding->output, old, binding->offset, out, err);
-    if (status < 0)
-        return status;
+    TRY(chain_of_chain(b, binding->output, old, binding->offset, out, err));
     draft = &b->drafts[*out];
     draft->previous = old;
     draft->origin = b->drafts[old].origin;
@@ -215,9 +211,7 @@ static mldf_status find_binding(struct builder *b, const struct binding *binding
         return bind_again(b, binding, *out, out, err);
     if (binding->listed)
         return bind_list(b, binding, out, err);
-    mldf_status status = mldfi_source_find(b, input, &source, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_source_find(b, input, &source, err));
     if (source.field != SIZE_MAX)
         return chain_of_source(b, binding->output, &source, input, binding->offset, out, err);
     size_t made = mldfi_chain_find(b, input);

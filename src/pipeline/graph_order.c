@@ -115,10 +115,8 @@ static mldf_status take_clips(const struct builder *b, size_t at, mldf_error *er
 mldf_status mldfi_chain_finish(struct builder *b, size_t at, mldf_error *err) {
     if (b->drafts[at].listed)
         return mldfi_chain_fail(b, at, err, MLDF_E_ARGUMENT, "a list of inputs needs a step that takes several");
-    mldf_status status = mldfi_chain_decode(b, at, b->graph->chains[at].offset, err);
-    if (status < 0)
-        return status;
-    status = mldfi_finish_entries(b, at, err);
+    TRY(mldfi_chain_decode(b, at, b->graph->chains[at].offset, err));
+    mldf_status status = mldfi_finish_entries(b, at, err);
     if (status < 0)
         return status;
     struct chain *chain = &b->graph->chains[at];
@@ -306,12 +304,10 @@ static mldf_status move_chains(struct builder *b, const size_t *order, size_t us
 
 mldf_status mldfi_graph_order(struct builder *b, mldf_error *err) {
     size_t count = b->graph->chain_count, used = 0;
-    mldf_status status = check_names(b, err);
-    if (status < 0)
-        return status;
+    TRY(check_names(b, err));
     bool *flags = mldfi_alloc_zero(2 * count + 1, sizeof *flags, err);
     size_t *order = flags ? mldfi_alloc_zero(count + 1, sizeof *order, err) : NULL;
-    status = order ? MLDF_OK : MLDF_E_MEMORY;
+    mldf_status status = order ? MLDF_OK : MLDF_E_MEMORY;
     if (status == MLDF_OK) {
         mark_needed(b, flags);
         status = sort_chains(b, flags, flags + count, order, &used, err);

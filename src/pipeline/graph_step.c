@@ -220,17 +220,11 @@ static mldf_status append_op(struct builder *b, size_t at, const struct step *st
                              mldf_error *err) {
     struct chain *chain = &b->graph->chains[at];
     struct draft *draft = &b->drafts[at];
-    mldf_status status = step->type == &mldfi_op_null ? check_fill(b, at, step, err) : MLDF_OK;
-    if (status < 0)
-        return status;
-    status = mldfi_array_reserve(&chain->ops, &draft->op_capacity, chain->op_count + 1, sizeof chain->ops[0], err);
-    if (status < 0)
-        return status;
+    TRY(step->type == &mldfi_op_null ? check_fill(b, at, step, err) : MLDF_OK);
+    TRY(mldfi_array_reserve(&chain->ops, &draft->op_capacity, chain->op_count + 1, sizeof chain->ops[0], err));
     struct op *op = &chain->ops[chain->op_count];
-    status = mldfi_bind_parameters(b->pipeline, step, op, err);
-    if (status < 0)
-        return status;
-    status = mldfi_decode_options_apply(b->options ? b->options->decode : NULL, op, err);
+    TRY(mldfi_bind_parameters(b->pipeline, step, op, err));
+    mldf_status status = mldfi_decode_options_apply(b->options ? b->options->decode : NULL, op, err);
     if (status < 0) {
         mldfi_free_parameters(op);
         return status;

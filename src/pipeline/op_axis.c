@@ -15,9 +15,7 @@
 
 mldf_status mldfi_axis_infer(struct op *op, const struct edge *in, bool resamples, struct edge *out,
                              struct axis_state **state, mldf_error *err) {
-    mldf_status status = mldfi_moved_infer(op, in, out, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_moved_infer(op, in, out, err));
     bool weighable = in->dtype == MLDF_U8 || in->dtype == MLDF_U16 || in->role == ROLE_MASK;
     if (resamples && in->kind == VALUE_IMAGE && (mldfi_planar(in->axes) || !weighable))
         return mldfi_edge_refuse(op, in, "an image of 8 or 16 bits, before normalize, to_float and chw", err);
@@ -147,9 +145,7 @@ static mldf_status resample(const struct op *op, const struct axis_draw *d, cons
     bool whole = !d->padded && d->width == d->from.width && d->height == d->from.height;
     size_t pixel = mldf_dtype_bytes(in->dtype) * (size_t)mldfi_tensor_channels(in);
     if (!whole) {
-        mldf_status status = mldfi_buffer_resize(&work->scratch[0], (size_t)d->width * d->height * pixel, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_buffer_resize(&work->scratch[0], (size_t)d->width * d->height * pixel, err));
         cropped.data = work->scratch[0].data;
         move_pixels(op, d, in, work, cropped.data);
     }

@@ -21,9 +21,7 @@ static const struct op_param random_crop_params[] = {
 static mldf_status infer_crop(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     struct axis_state *s = NULL;
     bool random = op->type->flags & OP_RANDOM;
-    mldf_status status = mldfi_axis_infer(op, in, false, out, &s, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_axis_infer(op, in, false, out, &s, err));
     mldfi_axis_size(op, s);
     if (random) {
         const struct arg *pad = &op->args[1];

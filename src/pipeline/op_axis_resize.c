@@ -32,9 +32,7 @@ static const struct op_param resize_params[] = {
 
 static mldf_status infer_resize(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     struct axis_state *s = NULL;
-    mldf_status status = mldfi_axis_infer(op, in, true, out, &s, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_axis_infer(op, in, true, out, &s, err));
     mldfi_axis_size(op, s);
     take_filter(op, 1, s);
     s->max_size = (uint32_t)op->args[3].i;
@@ -106,9 +104,7 @@ static mldf_status check_range(const char *name, const double range[2], mldf_err
 
 static mldf_status infer_rrc(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     struct axis_state *s = NULL;
-    mldf_status status = mldfi_axis_infer(op, in, true, out, &s, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_axis_infer(op, in, true, out, &s, err));
     mldfi_axis_size(op, s);
     take_filter(op, 3, s);
     for (int i = 0; i < 2; i++) {
@@ -117,7 +113,7 @@ static mldf_status infer_rrc(struct op *op, const struct edge *in, struct edge *
         s->log_ratio[i] = mldfi_log(s->ratio[i]);
     }
     mldfi_moved_sides(out, s->height, s->width);
-    status = check_range("scale", s->scale, err);
+    mldf_status status = check_range("scale", s->scale, err);
     return status < 0 ? status : check_range("ratio", s->ratio, err);
 }
 
@@ -127,9 +123,7 @@ static mldf_status draw_rrc(const struct op *op, struct rng *rng, const struct f
     const struct axis_state *s = op->state;
     struct axis_draw *d = mldfi_axis_draw_begin(draw, frame);
     double width = frame->width, height = frame->height, area = width * height;
-    mldf_status status = mldfi_axis_check(frame, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_axis_check(frame, err));
     d->resized = true;
     d->to_width = s->width;
     d->to_height = s->height;
@@ -168,9 +162,7 @@ static const struct op_param crc_params[] = {SIZE_PARAM("the result: n x n, or [
 
 static mldf_status infer_crc(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     struct axis_state *s = NULL;
-    mldf_status status = mldfi_axis_infer(op, in, true, out, &s, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_axis_infer(op, in, true, out, &s, err));
     mldfi_axis_size(op, s);
     s->ratio[0] = op->args[1].f;
     take_filter(op, 2, s);

@@ -386,9 +386,7 @@ static uint64_t subsampled(const struct op *op, uint64_t length) {
 }
 
 static mldf_status subsample_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
-    mldf_status status = infer_frames(op, in, out, err);
-    if (status < 0)
-        return status;
+    TRY(infer_frames(op, in, out, err));
     if (in->dims[0] >= 0)
         mldfi_edge_fix(out, 0, (int64_t)subsampled(op, (uint64_t)in->dims[0]));
     else if (in->most[0] != MLDF_NONE)

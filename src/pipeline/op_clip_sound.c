@@ -71,9 +71,7 @@ mldf_status mldfi_clip_sound_infer(struct op *op, const struct edge *in, struct 
     uint64_t most;
     s->sound = true;
     s->rate = in->rate;
-    mldf_status status = op->leads ? check_alone(op, s, err) : check_member(op, in, err);
-    if (status < 0)
-        return status;
+    TRY(op->leads ? check_alone(op, s, err) : check_member(op, in, err));
     op->own_draw = !op->leads;
     find_length(s, op->leads, &s->length, &most);
     if (s->count > 1 && s->length == 0)

@@ -73,9 +73,7 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     bool mono = op->args[MONO].i != 0;
     if (in->kind != VALUE_ENCODED || in->family != FAMILY_AUDIO)
         return mldfi_edge_refuse(op, in, "a stored recording", err);
-    mldf_status status = check(in, mono, op->args[RATE].i != 0, err);
-    if (status < 0)
-        return status;
+    TRY(check(in, mono, op->args[RATE].i != 0, err));
     s = op->state = mldfi_alloc_zero(1, sizeof *s, err);
     if (!s)
         return MLDF_E_MEMORY;

@@ -245,9 +245,7 @@ static const struct op_param erasing_params[] = {
 
 static mldf_status erasing_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     struct erase_state *s;
-    mldf_status status = erase_begin(op, in, out, &s, err);
-    if (status < 0)
-        return status;
+    TRY(erase_begin(op, in, out, &s, err));
     s->chance = op->args[ERASING_P].f;
     for (uint32_t k = ERASING_SCALE; k <= ERASING_RATIO; k++)
         if (op->args[k].list[0] > op->args[k].list[1])

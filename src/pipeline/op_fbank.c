@@ -38,9 +38,7 @@ static mldf_status make(struct spectrum *s, const struct arg *a, uint32_t rate, 
     double half = rate / 2.0, high = a[HIGH].f, length = rate * 0.001 * a[FRAME].f, shift = rate * 0.001 * a[SHIFT].f;
     if (length < 2 || length > FFT_MAX || shift < 1)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "frames of %g samples, one every %g", length, shift);
-    mldf_status status = mldfi_spectrum_povey(s, (uint32_t)length, (uint32_t)shift, kaldi ? 32768 : 1, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_spectrum_povey(s, (uint32_t)length, (uint32_t)shift, kaldi ? 32768 : 1, err));
     bool snip = a[SNIP].i == SNIP_YES || (a[SNIP].i == SNIP_PRESET && kaldi);
     s->pad = snip ? FRAME_SNIP : FRAME_MIRROR;
     s->offset = snip || s->length <= s->hop ? 0 : s->length / 2 - s->hop / 2;
@@ -55,13 +53,11 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
     uint32_t rate;
     if (!mldfi_edge_is_wave(in))
         return mldfi_edge_refuse(op, in, "a recording", err);
-    mldf_status status = mldfi_wave_rate(in, &op->args[RATE], &rate, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_wave_rate(in, &op->args[RATE], &rate, err));
     struct spectrum *s = op->state = mldfi_alloc_zero(1, sizeof *s, err);
     if (!s)
         return MLDF_E_MEMORY;
-    status = make(s, op->args, rate, err);
+    mldf_status status = make(s, op->args, rate, err);
     if (status == MLDF_OK)
         mldfi_spectrum_edge(s, in, SPECTRUM_TF, out);
     return status;

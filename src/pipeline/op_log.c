@@ -184,9 +184,7 @@ static mldf_status mfcc_run(const struct op *op, const void *draw, const struct 
     struct grid from = mldfi_grid_of(in), to = mldfi_grid_of(out);
     size_t room = (size_t)(from.bands + to.bands) * FFT_LANES;
     (void)draw;
-    mldf_status status = mldfi_buffer_resize(&work->scratch[0], room * sizeof(float), err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(&work->scratch[0], room * sizeof(float), err));
     float *x = (float *)(void *)work->scratch[0].data, *y = x + from.bands * FFT_LANES;
     memset(x, 0, room * sizeof *x);
     for (uint64_t c = 0; c < from.items; c++)

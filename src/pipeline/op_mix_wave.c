@@ -188,9 +188,7 @@ static mldf_status run_sample(const struct op *op, const void *draw_a, const voi
     (void)op;
     if (status < 0 || is_itself(da, db, a, b))
         return status;
-    status = mldfi_buffer_resize(&work->scratch[0], bytes + 1, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(&work->scratch[0], bytes + 1, err));
     if (bytes)
         memcpy(work->scratch[0].data, a->data, bytes);
     mix_side(da, a, b->data, b->dims[b->ndim - 1]);

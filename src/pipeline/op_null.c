@@ -86,9 +86,7 @@ mldf_status mldfi_null_value(const struct op *op, mldf_buffer *room, struct tens
     if (mldfi_tensor_count(out) > SIZE_MAX / 2 / size)
         return mldfi_fail(err, MLDF_E_LIMIT, "what a null becomes does not fit into memory");
     size_t bytes = mldfi_tensor_bytes(out);
-    mldf_status status = mldfi_buffer_resize(room, bytes ? bytes : 1, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(room, bytes ? bytes : 1, err));
     out->data = room->data;
     for (uint32_t i = 0; i < FILL_CHANNELS; i++)
         numbers[i] = number_at(op, i);

@@ -68,9 +68,7 @@ static mldf_status begin(struct op *op, const struct edge *in, const struct arg 
                          mldf_error *err) {
     if (!mldfi_edge_is_wave(in))
         return mldfi_edge_refuse(op, in, "a recording", err);
-    mldf_status status = mldfi_wave_rate(in, rate, from, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_wave_rate(in, rate, from, err));
     op->state = mldfi_alloc_zero(1, sizeof(struct resample_state), err);
     return op->state ? MLDF_OK : MLDF_E_MEMORY;
 }
@@ -120,9 +118,7 @@ static mldf_status part(const struct op *op, const void *draw, struct span have,
     const struct sinc *s = sinc_of(op, draw);
     uint64_t rows = in->ndim == 2 ? in->dims[0] : 1;
     if (!stays(s)) {
-        mldf_status status = mldfi_buffer_resize(&work->scratch[0], mldfi_sinc_work(s) * sizeof(float), err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_buffer_resize(&work->scratch[0], mldfi_sinc_work(s) * sizeof(float), err));
     }
     for (uint64_t c = 0; c < rows; c++) {
         const float *from = (const float *)in->data + c * in->dims[in->ndim - 1];

@@ -67,9 +67,7 @@ static mldf_status trim_run(const struct op *op, const void *draw, const struct 
     uint64_t first = UINT64_MAX, last = 0;
     double ref = op->args[REF].f * op->args[REF].f;
     (void)draw;
-    mldf_status status = mldfi_buffer_resize(&work->scratch[0], (size_t)frames * sizeof(double), err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(&work->scratch[0], (size_t)frames * sizeof(double), err));
     double *powers = (double *)(void *)work->scratch[0].data;
     for (uint64_t f = 0; f < frames; f++) {
         powers[f] = frame_power(in, f * hop, frame);

@@ -45,9 +45,7 @@ static const char *const middle[] = {"middle", NULL};
 
 static mldf_status warp_begin(struct op *op, const struct edge *in, uint32_t filter, uint32_t fill, struct edge *out,
                               struct warp_state **state, mldf_error *err) {
-    mldf_status status = mldfi_moved_infer(op, in, out, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_moved_infer(op, in, out, err));
     free(op->state);
     struct warp_state *s = *state = op->state = mldfi_alloc_zero(1, sizeof *s, err);
     if (!s)
@@ -296,9 +294,7 @@ static const struct op_param perspective_params[] = {
 
 static mldf_status perspective_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     struct warp_state *s;
-    mldf_status status = warp_begin(op, in, PERSPECTIVE_FILTER, PERSPECTIVE_FILL, out, &s, err);
-    if (status < 0)
-        return status;
+    TRY(warp_begin(op, in, PERSPECTIVE_FILTER, PERSPECTIVE_FILL, out, &s, err));
     s->distortion = op->args[PERSPECTIVE_DISTORTION].f;
     s->chance = op->args[PERSPECTIVE_P].f;
     return MLDF_OK;

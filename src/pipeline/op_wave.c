@@ -70,9 +70,7 @@ static const struct op_param channels_params[] = {
 static mldf_status channels_infer(struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
     const struct arg *which = &op->args[0];
     int64_t have = in->ndim == 2 ? in->dims[0] : 1;
-    mldf_status status = wave_infer(op, in, out, err);
-    if (status < 0)
-        return status;
+    TRY(wave_infer(op, in, out, err));
     for (uint32_t i = 0; i < which->count; i++)
         if (which->list[i] >= (double)have)
             return mldfi_fail(err, MLDF_E_ARGUMENT, "there is no channel %g; the recordings have %" PRId64,

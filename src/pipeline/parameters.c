@@ -79,9 +79,7 @@ static mldf_status check_number(const struct binder *b, const struct literal *va
 }
 
 static mldf_status bind_int(const struct binder *b, const struct literal *value, struct arg *out, mldf_error *err) {
-    mldf_status status = check_number(b, value, true, &out->f, err);
-    if (status < 0)
-        return status;
+    TRY(check_number(b, value, true, &out->f, err));
     if (!mldfi_parse_i64(value->text, value->bytes, &out->i))
         return REFUSE(b, value->offset, MLDF_E_ARGUMENT, "%.*s does not fit 64 bits", (int)value->bytes, value->text);
     return MLDF_OK;

@@ -131,9 +131,7 @@ static mldf_status get_table(const struct run *r, struct side *side, const struc
     struct chain_memory *memory = &side->chains[chain - r->plan->graph.chains];
     if (plan->random || memory->table_of != plan) {
         memory->table_of = NULL;
-        mldf_status status = make_table(r, side, chain, plan, &memory->table, err);
-        if (status < 0)
-            return status;
+        TRY(make_table(r, side, chain, plan, &memory->table, err));
         memory->table_of = plan;
     }
     *out = memory->table.data;
@@ -162,9 +160,7 @@ mldf_status mldfi_run_finish(const struct run *r, struct side *side, const struc
     }
     const struct edge *out = &chain->ops[plan->first + plan->count - 1].out;
     void *table;
-    status = get_table(r, side, chain, plan, &table, err);
-    if (status < 0)
-        return status;
+    TRY(get_table(r, side, chain, plan, &table, err));
     mldfi_lookup(image, mirror_x, mirror_y, table, mldf_dtype_bytes(out->dtype), mldfi_planar(out->axes), dst);
     return MLDF_OK;
 }

@@ -25,9 +25,7 @@ static mldf_status side_begin(const struct plan *plan, struct side *side, mldf_e
     side->chains = mldfi_alloc_zero(plan->graph.chain_count + 1, sizeof *side->chains, err);
     if (!side->draws || !side->drawn || !side->chains)
         return MLDF_E_MEMORY;
-    mldf_status status = mldfi_held_new(plan, side, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_held_new(plan, side, err));
     for (size_t i = 0; i < plan->graph.chain_count; i++)
         if (mldfi_chain_source(&plan->graph.chains[i]) &&
             !(side->chains[i].source = mldfi_alloc_zero(1, sizeof(struct source_run), err)))

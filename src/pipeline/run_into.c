@@ -39,15 +39,13 @@ mldf_status mldfi_fetch_into(const struct run *r, struct side *side, size_t chai
     mldf_value v, shape = {.kind = MLDF_KIND_ARRAY};
     void *worker;
     memory->null = memory->filled = false;
-    mldf_status status = mldfi_read_stored(r, side, chain, &v, &of, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_read_stored(r, side, chain, &v, &of, err));
     if (v.kind == MLDF_KIND_NULL)
         return mldfi_take_null(r, side, chain, err);
     if (!of->type || !of->type->decode_into)
         return mldfi_fail(err, MLDF_E_TYPE, "type %s has no decode_into here, and has it in the first file",
                           of->info.type_name);
-    status = mldfi_kit_type_worker(&r->worker->kit, of->type, &worker, err);
+    mldf_status status = mldfi_kit_type_worker(&r->worker->kit, of->type, &worker, err);
     if (status == MLDF_OK)
         status =
             at_value(of->type->decode_into(of, worker, v.record, v.data, v.bytes, most, NULL, shape.dims, err), err);

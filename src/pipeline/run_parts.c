@@ -85,9 +85,7 @@ static mldf_status open_table(const struct run *r, struct side *side, size_t cha
     const void *table;
     if (m->known)
         return MLDF_OK;
-    mldf_status status = read_whole(r, side, chain, &whole, err);
-    if (status < 0)
-        return status;
+    TRY(read_whole(r, side, chain, &whole, err));
     m->next = m->at = 0;
     m->null = whole.kind == MLDF_KIND_NULL;
     m->known = m->null;
@@ -101,11 +99,9 @@ static mldf_status open_table(const struct run *r, struct side *side, size_t cha
         return mldfi_fail(err, MLDF_E_CORRUPT, "a table of %" PRIu64 " bytes in a value of %" PRIu64, bytes,
                           whole.bytes);
     m->payload_bytes = whole.bytes;
-    status = mldfi_buffer_resize(&m->table, RECORD_ROOM + (size_t)bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(&m->table, RECORD_ROOM + (size_t)bytes, err));
     memcpy(m->table.data, whole.record, whole.record_bytes);
-    status = read_bytes(r, side, chain, &whole, (struct byte_range){offset, bytes}, &m->bytes, &table, err);
+    mldf_status status = read_bytes(r, side, chain, &whole, (struct byte_range){offset, bytes}, &m->bytes, &table, err);
     if (status == MLDF_OK && bytes)
         memcpy(m->table.data + RECORD_ROOM, table, (size_t)bytes);
     m->known = status == MLDF_OK;

@@ -44,9 +44,7 @@ static mldf_status take_part(struct source_run *s, mldf_error *err) {
     if (!c->part)
         return MLDF_OK;
     memset(place, 0, sizeof *place);
-    mldf_status status = c->of->type->locate(c->of, c->part, &s->value, place, err);
-    if (status < 0)
-        return status;
+    TRY(c->of->type->locate(c->of, c->part, &s->value, place, err));
     if (place->absent) {
         s->absent = true;
         s->value.kind = MLDF_KIND_NULL;

@@ -33,9 +33,7 @@ static mldf_status gather_member(const struct chain *c, const mldf_value *v, str
     for (uint32_t i = 0; i < t->ndim; i++)
         t->dims[i] = (uint64_t)c->source.dims[i];
     bytes = mldfi_tensor_bytes(t);
-    mldf_status status = mldfi_buffer_resize(&memory->buffers[0], bytes ? bytes : 1, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(&memory->buffers[0], bytes ? bytes : 1, err));
     /* A text of n bytes is one item of the leaf and n elements of the tensor. */
     size_t items = element && m->itemsize ? bytes / m->itemsize : 0;
     uint8_t *to = memory->buffers[0].data;

@@ -352,9 +352,7 @@ static mldf_status sort_frames(struct source_run *s, struct delivery *d, uint64_
     const struct video_source *v = own(s);
     mldf_buffer *room = &s->side->chains[s->chain_index].numbers;
     size_t all = (size_t)v->length, used = 0;
-    mldf_status status = mldfi_buffer_resize(room, (1 + 2 + 1 + 1) * 8 * (all + 1), err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(room, (1 + 2 + 1 + 1) * 8 * (all + 1), err));
     uint64_t *chosen = (uint64_t *)(void *)room->data;
     struct wanted *wanted = (struct wanted *)(void *)(chosen + all);
     uint64_t *first = chosen + 3 * all, *unique = chosen + 4 * all;

@@ -22,9 +22,7 @@ void mldfi_spectrum_free(struct spectrum *s) {
 mldf_status mldfi_spectrum_hann(struct spectrum *s, uint32_t n_fft, uint32_t win, uint32_t hop, mldf_error *err) {
     if (win > n_fft)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "win %" PRIu32 " is more than n_fft %" PRIu32, win, n_fft);
-    mldf_status status = mldfi_fft_new(n_fft, &s->fft, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_fft_new(n_fft, &s->fft, err));
     s->length = n_fft;
     s->hop = hop;
     s->offset = n_fft / 2;
@@ -40,9 +38,7 @@ mldf_status mldfi_spectrum_povey(struct spectrum *s, uint32_t win, uint32_t hop,
     uint32_t n_fft = 1;
     while (n_fft < win)
         n_fft *= 2;
-    mldf_status status = mldfi_fft_new(n_fft, &s->fft, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_fft_new(n_fft, &s->fft, err));
     s->length = win;
     s->hop = hop;
     s->offset = 0;
@@ -107,9 +103,7 @@ static mldf_status make_block(const struct spectrum *s, struct op_work *work, st
     size_t ends = (size_t)s->length * FFT_LANES, x = (size_t)s->fft.n * FFT_LANES, inner = mldfi_fft_work(&s->fft);
     size_t bins = (size_t)s->fft.bins * FFT_LANES, bands = (size_t)s->bands.bands * FFT_LANES;
     size_t floats = ends + x + inner + 3 * bins + bands;
-    mldf_status status = mldfi_buffer_resize(&work->scratch[0], floats * sizeof(float), err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(&work->scratch[0], floats * sizeof(float), err));
     b->x = (float *)(void *)work->scratch[0].data; /* aligned to 64, as all that follow are to 32 */
     b->work = b->x + x;
     b->spectrum = b->work + inner;

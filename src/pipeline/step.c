@@ -181,9 +181,7 @@ mldf_status mldfi_parse_step(struct lexer *lexer, const mldf_context *context, s
     mldf_status status = mldfi_lex_next(lexer, err);
     if (status < 0 || lexer->token.kind != TOKEN_OPEN)
         return status;
-    status = take_arguments(lexer, out, err);
-    if (status < 0)
-        return status;
+    TRY(take_arguments(lexer, out, err));
     out->bytes = (uint32_t)(lexer->token.at + 1 - out->offset);
     return mldfi_lex_next(lexer, err);
 }

@@ -113,10 +113,8 @@ static mldf_status compile(const struct own_operation *own, struct op *op, mldf_
     if (!state)
         return MLDF_E_MEMORY;
     op->state = state;
-    mldf_status status = mldfi_code_build(own->context, mldfi_kernels_best()->isa, own->source, strlen(own->source),
-                                          true, NULL, &state->library, &cached, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_code_build(own->context, mldfi_kernels_best()->isa, own->source, strlen(own->source), true, NULL,
+                         &state->library, &cached, err));
     void *symbol = mldfi_library_symbol(state->library, "mldf_run");
     if (!symbol)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "its C source does not define mldf_run");
@@ -163,9 +161,7 @@ static mldf_status own_shape(const struct op *op, const void *draw, const struct
     mldf_tensor from = plain(in), to;
     (void)draw;
     from.data = NULL;
-    mldf_status status = ask_type(op->user, op, &from, &to, err);
-    if (status < 0)
-        return status;
+    TRY(ask_type(op->user, op, &from, &to, err));
     bool fits = to.dtype == op->out.dtype && to.ndim == op->out.ndim;
     for (uint32_t i = 0; fits && i < to.ndim; i++)
         fits = to.dims[i] != UINT64_MAX && (op->out.dims[i] == DIM_VARIES || to.dims[i] == (uint64_t)op->out.dims[i]);

@@ -122,9 +122,7 @@ static mldf_status write_user_arguments(const struct op *op, mldf_buffer *out, m
 }
 
 mldf_status mldfi_op_write(const struct op *op, mldf_buffer *out, mldf_error *err) {
-    mldf_status status = mldfi_buffer_append_text(out, op->type->name, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_append_text(out, op->type->name, err));
     return op->user ? write_user_arguments(op, out, err) : write_arguments(op, out, err);
 }
 
@@ -154,10 +152,8 @@ static mldf_status write_binding(const struct binding *b, mldf_buffer *out, mldf
 static mldf_status write_step(const mldf_pipeline *pipeline, const struct step *step, mldf_buffer *out,
                               mldf_error *err) {
     struct op op;
-    mldf_status status = mldfi_bind_parameters(pipeline, step, &op, err);
-    if (status < 0)
-        return status;
-    status = mldfi_op_write(&op, out, err);
+    TRY(mldfi_bind_parameters(pipeline, step, &op, err));
+    mldf_status status = mldfi_op_write(&op, out, err);
     mldfi_free_parameters(&op);
     return status;
 }

@@ -19,9 +19,7 @@ mldf_status mldfi_reader_check_section(const mldf_reader *reader, const struct s
     uint32_t crc;
     if (!reader->verify || (atomic_load_explicit(reader->verified_sections, memory_order_acquire) & good))
         return MLDF_OK;
-    mldf_status status = mldfi_reader_crc(reader, s->ptr, s->size, &crc, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_reader_crc(reader, s->ptr, s->size, &crc, err));
     if (crc != s->crc)
         return mldfi_reader_fail(reader, err, MLDF_E_CHECKSUM, s->ptr, "section %s at byte %" PRIu64 " is damaged",
                                  name, s->ptr);
@@ -37,9 +35,7 @@ static mldf_status is_not_zero(const mldf_reader *reader, uint64_t sample, const
     *out = false;
     for (uint32_t done = 0; done < field->info.record_bytes && !*out; done += (uint32_t)sizeof piece) {
         uint32_t left = field->info.record_bytes - done, now = left < sizeof piece ? left : (uint32_t)sizeof piece;
-        mldf_status status = mldfi_reader_copy(reader, at + done, piece, now, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_reader_copy(reader, at + done, piece, now, err));
         for (uint32_t i = 0; i < now; i++)
             *out = *out || piece[i];
     }
@@ -104,9 +100,7 @@ mldf_status mldfi_reader_check_blocks(const mldf_reader *reader, uint64_t offset
     if (!reader->verified_blocks || bytes == 0)
         return MLDF_OK;
     for (uint64_t block = offset / FORMAT_CRC_BLOCK; block <= (offset + bytes - 1) / FORMAT_CRC_BLOCK; block++) {
-        mldf_status status = check_block(reader, block, err);
-        if (status < 0)
-            return status;
+        TRY(check_block(reader, block, err));
     }
     return MLDF_OK;
 }
@@ -206,9 +200,7 @@ static mldf_status keep(const mldf_buffer *from, mldf_buffer *scratch, const voi
         return MLDF_OK;
     if (!scratch)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "this field needs a scratch buffer");
-    mldf_status status = mldfi_scratch_place(scratch, (size_t)bytes, 0, &copy, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_scratch_place(scratch, (size_t)bytes, 0, &copy, err));
     memcpy(copy, *data, (size_t)bytes);
     *data = copy;
     return MLDF_OK;
@@ -250,9 +242,7 @@ static mldf_status settle_image(const mldf_reader *reader, const struct schema_f
     if (!reader->mapped) { /* the record is in scratch already */
         record = scratch->data + ((const uint8_t *)out->record - scratch->data);
     } else {
-        mldf_status status = mldfi_scratch_place(scratch, IMAGE_RECORD, 0, &record, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_scratch_place(scratch, IMAGE_RECORD, 0, &record, err));
         memcpy(record, out->record, IMAGE_RECORD);
         out->record = record;
     }
@@ -399,9 +389,7 @@ static mldf_status check_packed(const mldf_reader *reader, uint64_t sample, cons
     if (reader->verify || !reader->checks || reader->encrypted || reader->foreign.ops ||
         (f->info.flags & MLDF_FIELD_COMPRESSED) || !is_packed(f, value))
         return MLDF_OK;
-    mldf_status status = mldfi_reader_stored_crc(reader, sample, f->payload_index, &want, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_reader_stored_crc(reader, sample, f->payload_index, &want, err));
     got = mldfi_crc32c(0, value->data, (size_t)value->bytes);
     if (got == want)
         return MLDF_OK;

@@ -37,9 +37,7 @@ mldf_status mldfi_reader_key_range(const mldf_reader *reader, uint64_t sample, u
                                    mldf_error *err) {
     const struct section *s = reader->keys;
     uint8_t words[16];
-    mldf_status status = mldfi_reader_copy(reader, s->ptr + 8 * sample, words, sizeof words, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_reader_copy(reader, s->ptr + 8 * sample, words, sizeof words, err));
     uint64_t begin = mldfi_load_u64(words), end = mldfi_load_u64(words + 8);
     if (begin < 8 * (reader->header.num_samples + 1) || end < begin || end > reader->keys_bytes_end || end == begin ||
         end - begin > FORMAT_MAX_KEY) {

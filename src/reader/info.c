@@ -104,9 +104,7 @@ static mldf_status check_index(const mldf_reader *reader, size_t index, mldf_err
 }
 
 mldf_status mldf_reader_section(const mldf_reader *reader, size_t index, mldf_section *out, mldf_error *err) {
-    mldf_status status = check_index(reader, index, err);
-    if (status < 0)
-        return status;
+    TRY(check_index(reader, index, err));
     const struct section *s = &reader->sections[index];
     *out = (mldf_section){.kind = s->kind,
                           .flags = s->flags,
@@ -183,9 +181,7 @@ mldf_status mldf_reader_rows(const mldf_reader *reader, const void **rows, uint6
     if (!reader->mapped)
         return mldfi_fail(err, MLDF_E_STATE, "the table of rows can be seen in a mapped file only");
     uint64_t size = reader->tables.metadata.bytes;
-    mldf_status status = mldfi_reader_view(reader, size ? reader->tables.metadata.ptr : 0, size, NULL, &view, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_reader_view(reader, size ? reader->tables.metadata.ptr : 0, size, NULL, &view, err));
     *rows = view;
     *bytes = size;
     return MLDF_OK;

@@ -124,9 +124,7 @@ static mldf_status gather_values(const mldf_reader *reader, const uint64_t *samp
 
 mldf_status mldf_reader_gather(const mldf_reader *reader, const uint64_t *samples, size_t count, size_t field,
                                void *dst, size_t item_bytes, mldf_error *err) {
-    mldf_status status = check_call(reader, samples, count, field, dst, err);
-    if (status < 0)
-        return status;
+    TRY(check_call(reader, samples, count, field, dst, err));
     const struct schema_field *f = &reader->schema->fields[field];
     uint64_t want = fixed_item_bytes(f);
     if (want != item_bytes) {

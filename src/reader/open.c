@@ -25,9 +25,7 @@ static mldf_status read_structure(struct opening *opening) {
         mldfi_open_check,    mldfi_open_directory, mldfi_open_tables,    mldfi_open_descriptors,
         mldfi_open_sections, mldfi_open_arguments, mldfi_open_encryption};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        mldf_status status = steps[i](opening);
-        if (status < 0)
-            return status;
+        TRY(steps[i](opening));
     }
     return MLDF_OK;
 }
@@ -106,9 +104,7 @@ static void give_warnings(const mldf_reader *reader) {
 
 static mldf_status take_options(const mldf_reader_options *given, mldf_reader_options *out, mldf_error *err) {
     mldf_reader_options options = MLDF_READER_OPTIONS_INIT;
-    mldf_status status = mldfi_take_options(&options, sizeof options, "mldf_reader_options", given, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_take_options(&options, sizeof options, "mldf_reader_options", given, err));
     *out = options;
     if ((unsigned)options.tar_index > MLDF_TAR_INDEX_IGNORE)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "reader options: no such use of an index: %d", (int)options.tar_index);
@@ -203,14 +199,12 @@ mldf_status mldfi_reader_open_respelled(const char *path, const mldf_reader_opti
 mldf_status mldfi_reader_map(const char *path, const mldf_reader_options *given, mldf_reader **out, mldf_error *err) {
     mldf_reader_options options;
     *out = NULL;
-    mldf_status status = take_options(given, &options, err);
-    if (status < 0)
-        return status;
+    TRY(take_options(given, &options, err));
     options.backend = MLDF_BACKEND_MAP;
     mldf_reader *reader = new_reader(&options, path, err);
     if (!reader)
         return MLDF_E_MEMORY;
-    status = attach_file(reader, path, err);
+    mldf_status status = attach_file(reader, path, err);
     reader->end = reader->physical_bytes;
     if (status < 0)
         mldf_reader_close(reader);
@@ -230,9 +224,7 @@ mldf_status mldf_reader_open_memory(const void *data, size_t bytes, const mldf_r
     if (!out || (!data && bytes))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "opening memory needs its bytes and a place for the reader");
     *out = NULL;
-    mldf_status status = take_options(given, &options, err);
-    if (status < 0)
-        return status;
+    TRY(take_options(given, &options, err));
     mldf_reader *reader = new_reader(&options, "", err);
     if (!reader)
         return MLDF_E_MEMORY;
@@ -243,7 +235,7 @@ mldf_status mldf_reader_open_memory(const void *data, size_t bytes, const mldf_r
     reader->physical_bytes = bytes;
     struct opening opening = {
         .reader = reader, .secret = &options.secret, .without_key = options.without_key, .err = err};
-    status = open_source(&opening, NULL);
+    mldf_status status = open_source(&opening, NULL);
     if (status < 0) {
         mldf_reader_close(reader);
         return status;

@@ -20,10 +20,8 @@ static mldf_status find_stride(struct opening *opening, size_t *stride, const ui
                                  "the file ends at byte %" PRIu64 ", before its %" PRIu64
                                  " field descriptors from byte %" PRIu64 " do",
                                  size, count, at);
-    mldf_status status = mldfi_open_view(opening, at, available, table);
-    if (status < 0)
-        return status;
-    status = mldfi_draft_stride(*table, available, (size_t)count, at, stride, err);
+    TRY(mldfi_open_view(opening, at, available, table));
+    mldf_status status = mldfi_draft_stride(*table, available, (size_t)count, at, stride, err);
     return status < 0 ? mldfi_reader_name_error(reader, err, status) : MLDF_OK;
 }
 
@@ -68,9 +66,7 @@ mldf_status mldfi_open_draft(struct opening *opening) {
     mldf_status status = mldfi_header_check(header, FORMAT_HEADER_OFFSET, err);
     if (status < 0)
         return mldfi_reader_name_error(reader, err, status);
-    status = read_fields(opening);
-    if (status < 0)
-        return status;
+    TRY(read_fields(opening));
     if (header->num_samples > 0 && header->metadata_ptr < FORMAT_PREFIX_BYTES)
         return mldfi_reader_fail(reader, err, MLDF_E_CORRUPT, FORMAT_HEADER_OFFSET + 32,
                                  "the rows cannot be at byte %" PRIu64, header->metadata_ptr);

@@ -28,9 +28,7 @@ mldf_status mldfi_open_prefix(struct opening *opening) {
     mldf_error *err = opening->err;
     size_t have = size < sizeof prefix ? (size_t)size : sizeof prefix;
     size_t magic = have < FORMAT_MAGIC_BYTES ? have : (size_t)FORMAT_MAGIC_BYTES;
-    mldf_status status = mldfi_reader_copy(reader, 0, prefix, have, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_reader_copy(reader, 0, prefix, have, err));
     if (memcmp(prefix, mldfi_magic, magic) != 0)
         return mldfi_reader_fail(reader, err, MLDF_E_MAGIC, 0,
                                  "not an MLDF file: its first bytes are not the magic number");
@@ -44,7 +42,7 @@ mldf_status mldfi_open_prefix(struct opening *opening) {
     if (all_zero(opening->front, FORMAT_HEADER_BYTES))
         return MLDF_OK;
     mldfi_header_load(opening->front, &front);
-    status = mldfi_header_check_version(&front, FORMAT_HEADER_OFFSET, err);
+    mldf_status status = mldfi_header_check_version(&front, FORMAT_HEADER_OFFSET, err);
     return status < 0 ? mldfi_reader_name_error(reader, err, status) : MLDF_OK;
 }
 
@@ -71,9 +69,7 @@ static int footer_at(struct opening *opening, uint64_t at, struct footer *footer
     uint8_t bytes[FORMAT_FOOTER_BYTES];
     if (at < FORMAT_PREFIX_BYTES || !mldfi_range_inside(at, FORMAT_FOOTER_BYTES, opening->reader->physical_bytes))
         return 0;
-    mldf_status status = mldfi_reader_copy(opening->reader, at, bytes, sizeof bytes, opening->err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_reader_copy(opening->reader, at, bytes, sizeof bytes, opening->err));
     return mldfi_footer_decode(bytes, footer) && footer->file_size == at + FORMAT_FOOTER_BYTES;
 }
 
@@ -86,9 +82,7 @@ static mldf_status implied_footer(struct opening *opening, const struct header *
     if (header->version_minor < 1 || directory < FORMAT_PREFIX_BYTES || directory % 8 != 0 ||
         !mldfi_range_inside(directory, sizeof head, reader->physical_bytes))
         return MLDF_OK;
-    mldf_status status = mldfi_reader_copy(reader, directory, head, sizeof head, opening->err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_reader_copy(reader, directory, head, sizeof head, opening->err));
     mldf_error none;
     uint32_t count, crc;
     if (mldfi_directory_head_decode(head, directory, &count, &crc, &none) == MLDF_OK)
@@ -176,9 +170,7 @@ mldf_status mldfi_open_choose(struct opening *opening) {
     struct header front;
     struct footer footer;
     mldfi_header_load(opening->front, &front);
-    mldf_status status = implied_footer(opening, &front, &at);
-    if (status < 0)
-        return status;
+    TRY(implied_footer(opening, &front, &at));
     int found = at ? footer_at(opening, at, &footer) : 0;
     if (found < 0)
         return (mldf_status)found;
@@ -245,9 +237,7 @@ static mldf_status place_footer(struct opening *opening) {
     if (!mldfi_range_inside(at, sizeof head, end))
         return mldfi_reader_fail(reader, opening->err, MLDF_E_TRUNCATED, FORMAT_HEADER_OFFSET + 56,
                                  "the directory at byte %" PRIu64 " passes the end of the file at %" PRIu64, at, end);
-    mldf_status status = mldfi_reader_copy(reader, at, head, sizeof head, opening->err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_reader_copy(reader, at, head, sizeof head, opening->err));
     uint64_t bytes = sizeof head + (uint64_t)FORMAT_DIRECTORY_ENTRY_BYTES * mldfi_load_u32(head + 8);
     if (!mldfi_range_inside(at, bytes, end))
         return mldfi_reader_fail(reader, opening->err, MLDF_E_TRUNCATED, at,

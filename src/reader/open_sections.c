@@ -22,9 +22,7 @@ static mldf_status wrong_size(struct opening *opening, size_t index) {
 
 static mldf_status check_crc(struct opening *opening, const struct section *s) {
     uint32_t crc = 0;
-    mldf_status status = mldfi_reader_crc(opening->reader, s->ptr, s->size, &crc, opening->err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_reader_crc(opening->reader, s->ptr, s->size, &crc, opening->err));
     if (crc != s->crc)
         return mldfi_reader_fail(opening->reader, opening->err, MLDF_E_CHECKSUM, s->ptr,
                                  "section %" PRIu32 " (%s) at byte %" PRIu64 " is damaged", s->kind,
@@ -208,12 +206,10 @@ static mldf_status open_plans(struct opening *opening, size_t index) {
     const uint8_t *bytes;
     if (s->size < PACKING_HEAD)
         return wrong_size(opening, index);
-    mldf_status status = mldfi_open_view(opening, s->ptr, s->size < head ? s->size : head, &bytes);
-    if (status < 0)
-        return status;
+    TRY(mldfi_open_view(opening, s->ptr, s->size < head ? s->size : head, &bytes));
     mldf_error why;
-    status = mldfi_packing_read(bytes, s->size, s->param, reader->header.num_fields, reader->header.num_samples, plans,
-                                &count, &why);
+    mldf_status status = mldfi_packing_read(bytes, s->size, s->param, reader->header.num_fields,
+                                            reader->header.num_samples, plans, &count, &why);
     return status < 0 ? mldfi_reader_fail(reader, opening->err, status, s->ptr + why.offset, "%s", why.message)
                       : MLDF_OK;
 }
@@ -312,10 +308,8 @@ static mldf_status find_long_text(struct opening *opening, size_t field, uint64_
     struct descriptor *d = &opening->descriptors[field];
     uint8_t entry[OPEN_LONG_ENTRY];
     while (s && *next < opening->long_count) {
-        mldf_status status = mldfi_reader_copy(reader, s->ptr + OPEN_LONG_HEAD + OPEN_LONG_ENTRY * *next, entry,
-                                               sizeof entry, opening->err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_reader_copy(reader, s->ptr + OPEN_LONG_HEAD + OPEN_LONG_ENTRY * *next, entry, sizeof entry,
+                              opening->err));
         if (mldfi_load_u32(entry) > field)
             break;
         ++*next;
@@ -353,9 +347,7 @@ static mldf_status mac_range(struct opening *opening, struct crypt_mac *mac, uin
     while (bytes > 0) {
         const uint8_t *data;
         size_t piece = bytes < READER_CHUNK ? (size_t)bytes : (size_t)READER_CHUNK;
-        mldf_status status = mldfi_open_view(opening, offset, piece, &data);
-        if (status < 0)
-            return status;
+        TRY(mldfi_open_view(opening, offset, piece, &data));
         mldfi_crypt_mac_add(mac, data, piece);
         offset += piece;
         bytes -= piece;
@@ -391,10 +383,8 @@ static mldf_status authenticate(struct opening *opening, const struct section *s
                                 const uint8_t stored[MLDFI_CRYPT_MAC_BYTES]) {
     struct crypt_mac *mac;
     uint8_t computed[MLDFI_CRYPT_MAC_BYTES];
-    mldf_status status = mldfi_crypt_mac_begin(&mac, opening->reader->crypt, opening->err);
-    if (status < 0)
-        return status;
-    status = mac_file(opening, mac);
+    TRY(mldfi_crypt_mac_begin(&mac, opening->reader->crypt, opening->err));
+    mldf_status status = mac_file(opening, mac);
     mldfi_crypt_mac_end(mac, computed);
     if (status < 0)
         return status;
@@ -411,10 +401,8 @@ static mldf_status decrypt_dictionary(struct opening *opening) {
     const uint8_t *stored;
     if (!s)
         return MLDF_OK;
-    mldf_status status = mldfi_open_view(opening, s->ptr, s->size, &stored);
-    if (status < 0)
-        return status;
-    status = mldfi_crypt_open_dictionary(reader->crypt, stored, (size_t)s->size, &plain, opening->err);
+    TRY(mldfi_open_view(opening, s->ptr, s->size, &stored));
+    mldf_status status = mldfi_crypt_open_dictionary(reader->crypt, stored, (size_t)s->size, &plain, opening->err);
     if (status == MLDF_E_TAMPERED)
         status = mldfi_reader_fail(reader, opening->err, MLDF_E_TAMPERED, s->ptr,
                                    "the encrypted dictionary at byte %" PRIu64 " does not authenticate", s->ptr);
@@ -436,10 +424,8 @@ mldf_status mldfi_open_encryption(struct opening *opening) {
         return MLDF_OK;
     if (!has_key && !has_passphrase)
         return mldfi_reader_fail(reader, err, MLDF_E_KEY_MISSING, s->ptr, "the file is encrypted and no key was given");
-    mldf_status status = mldfi_reader_copy(reader, s->ptr, bytes, sizeof bytes, err);
-    if (status < 0)
-        return status;
-    status = mldfi_crypt_open(&reader->crypt, bytes, secret, err);
+    TRY(mldfi_reader_copy(reader, s->ptr, bytes, sizeof bytes, err));
+    mldf_status status = mldfi_crypt_open(&reader->crypt, bytes, secret, err);
     if (status < 0) {
         if (err && err->offset != MLDF_NONE)
             err->offset += s->ptr;

@@ -80,9 +80,7 @@ static mldf_status read_damaged_entries(struct opening *opening, const uint8_t *
         uint32_t crc = 0;
         bool good = mldfi_section_decode(entry, at, reader->end, section, NULL) >= 0;
         if (good) {
-            mldf_status status = mldfi_reader_crc(reader, section->ptr, section->size, &crc, opening->err);
-            if (status < 0)
-                return status;
+            TRY(mldfi_reader_crc(reader, section->ptr, section->size, &crc, opening->err));
         }
         if (!good || crc != section->crc || kind_seen(reader, kept, section->kind)) {
             uint32_t kind = mldfi_load_u32(entry);
@@ -103,9 +101,7 @@ static mldf_status read_damaged_entries(struct opening *opening, const uint8_t *
 static mldf_status keep_entries(struct opening *opening, const uint8_t *entries, uint32_t count) {
     mldf_reader *reader = opening->reader;
     for (uint32_t i = 0; i < count; i++) {
-        mldf_status status = read_entry(opening, i, entries + (size_t)i * FORMAT_DIRECTORY_ENTRY_BYTES);
-        if (status < 0)
-            return status;
+        TRY(read_entry(opening, i, entries + (size_t)i * FORMAT_DIRECTORY_ENTRY_BYTES));
     }
     reader->section_count = count;
     return MLDF_OK;
@@ -131,9 +127,7 @@ mldf_status mldfi_open_directory(struct opening *opening) {
     reader->sections = mldfi_alloc_zero(count ? count : 1, sizeof *reader->sections, opening->err);
     if (!reader->sections)
         return MLDF_E_MEMORY;
-    status = damaged ? read_damaged_entries(opening, entries, count) : keep_entries(opening, entries, count);
-    if (status < 0)
-        return status;
+    TRY(damaged ? read_damaged_entries(opening, entries, count) : keep_entries(opening, entries, count));
     remember_sections(reader);
     if (!reader->tables_section)
         return mldfi_reader_fail(reader, opening->err, MLDF_E_CORRUPT, at, "the directory has no section 1 (tables)");
@@ -301,9 +295,7 @@ mldf_status mldfi_open_descriptors(struct opening *opening) {
     mldf_reader *reader = opening->reader;
     const struct table_ref *rows = &reader->tables.metadata;
     uint64_t bytes;
-    mldf_status status = load_descriptors(opening);
-    if (status < 0)
-        return status;
+    TRY(load_descriptors(opening));
     if (!mldfi_mul_u64(reader->row_bytes, reader->header.num_samples, &bytes) || bytes != rows->bytes)
         return mldfi_reader_fail(reader, opening->err, MLDF_E_CORRUPT, reader->tables_section->ptr + 32,
                                  "the metadata table has %" PRIu64 " bytes; %" PRIu64 " rows of %" PRIu64
@@ -329,9 +321,7 @@ mldf_status mldfi_open_bare(struct opening *opening) {
     if (header->flags & FORMAT_FLAG_ENCRYPTED)
         return mldfi_reader_fail(reader, err, MLDF_E_TRUNCATED, reader->physical_bytes,
                                  "an encrypted file without its section 9 cannot be read, with any key");
-    mldf_status status = load_descriptors(opening);
-    if (status < 0)
-        return status;
+    TRY(load_descriptors(opening));
     uint64_t rows = opening->rowless ? 0 : (reader->end - header->metadata_ptr) / reader->row_bytes;
     reader->promised_samples = header->num_samples;
     if (header->num_samples > rows)

@@ -101,9 +101,7 @@ mldf_status mldfi_reader_check_payload(const mldf_reader *reader, uint64_t sampl
                                        uint64_t record_at, uint64_t ptr, uint64_t *size, mldf_error *err) {
     struct payload p = {sample, (size_t)(field - reader->schema->fields), record_at, ptr, *size};
     if (*size && mldfi_reader_may_count(reader, field)) {
-        mldf_status status = find_size(reader, &p, size, err);
-        if (status < 0)
-            return status;
+        TRY(find_size(reader, &p, size, err));
         p.bytes = *size;
     }
     uint64_t bytes = *size;

@@ -18,13 +18,11 @@ mldf_status mldfi_reader_plans(const mldf_reader *reader, mldf_buffer *scratch, 
     if (!s || reader->unusable >> SECTION_PACK_PLAN & 1)
         return MLDF_OK;
     scratch->size = 0;
-    mldf_status status = mldfi_reader_view(reader, s->ptr, s->size, scratch, &bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_reader_view(reader, s->ptr, s->size, scratch, &bytes, err));
     if (mldfi_crc32c(0, bytes, (size_t)s->size) != s->crc)
         return mldfi_reader_fail(reader, err, MLDF_E_CHECKSUM, s->ptr, "the pack plans are damaged");
-    status = mldfi_packing_read(bytes, s->size, s->param, reader->header.num_fields, reader->header.num_samples, out,
-                                count, err);
+    mldf_status status = mldfi_packing_read(bytes, s->size, s->param, reader->header.num_fields,
+                                            reader->header.num_samples, out, count, err);
     if (status < 0 && err)
         err->offset += s->ptr;
     return status;

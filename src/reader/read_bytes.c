@@ -37,9 +37,7 @@ mldf_status mldfi_scratch_place(mldf_buffer *scratch, size_t bytes, size_t lead,
     uint8_t *where;
     if (bytes > SIZE_MAX - pad)
         return mldfi_fail_memory(err, SIZE_MAX);
-    mldf_status status = mldfi_buffer_extend(scratch, pad + bytes, &where, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(scratch, pad + bytes, &where, err));
     *out = where + pad;
     return MLDF_OK;
 }
@@ -54,9 +52,7 @@ static mldf_status check_range(const mldf_reader *reader, uint64_t offset, uint6
 
 mldf_status mldfi_reader_view_lead(const mldf_reader *reader, uint64_t offset, uint64_t bytes, size_t lead,
                                    mldf_buffer *scratch, const uint8_t **out, mldf_error *err) {
-    mldf_status status = check_range(reader, offset, bytes, err);
-    if (status < 0)
-        return status;
+    TRY(check_range(reader, offset, bytes, err));
     if (reader->mapped) {
         *out = reader->map.data ? reader->map.data + offset : (const uint8_t *)"";
         return MLDF_OK;
@@ -66,7 +62,7 @@ mldf_status mldfi_reader_view_lead(const mldf_reader *reader, uint64_t offset, u
     if (bytes > SIZE_MAX / 2)
         return mldfi_fail_memory(err, SIZE_MAX);
     uint8_t *where;
-    status = mldfi_scratch_place(scratch, (size_t)bytes, lead, &where, err);
+    mldf_status status = mldfi_scratch_place(scratch, (size_t)bytes, lead, &where, err);
     if (status >= 0 && reader->direct && bytes >= OS_DIRECT_LEAST)
         status = mldfi_direct_read(reader->direct, reader->path, offset, where, (size_t)bytes, err);
     else if (status >= 0)

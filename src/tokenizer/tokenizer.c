@@ -75,9 +75,7 @@ mldf_status mldf_tokenizer_open(const char *what, const mldf_tokenizer_options *
     *out = NULL;
     if (!what)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a tokenizer needs a name");
-    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_tokenizer_options", options, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_take_options(&own, sizeof own, "mldf_tokenizer_options", options, err));
     const struct tokenizer_type *type = find_type(what, &argument);
     if (!type)
         return fail_unknown(what, err);
@@ -87,7 +85,7 @@ mldf_status mldf_tokenizer_open(const char *what, const mldf_tokenizer_options *
     t->type = type;
     t->options = own;
     t->info = (mldf_tokenizer_info){t->name, NULL, 0, -1, -1, -1, "text", false};
-    status = type->open(t, argument, err);
+    mldf_status status = type->open(t, argument, err);
     if (status == MLDF_OK)
         status = mldfi_tokenizer_check_info(&t->info, err);
     t->own_vocabulary = t->info.vocabulary;

@@ -20,9 +20,7 @@ static mldf_status bytes_encode(mldf_tokenizer *t, const struct tokenizer_texts 
     uint8_t *to;
     (void)t;
     (void)cancel;
-    mldf_status status = mldfi_buffer_extend(ids, (size_t)texts->total * 4, &to, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(ids, (size_t)texts->total * 4, &to, err));
     for (size_t i = 0; i < texts->count; i++) {
         counts[i] = (uint32_t)texts->bytes[i];
         for (size_t k = 0; k < texts->bytes[i]; k++, to += 4) {

@@ -96,9 +96,7 @@ mldf_status mldfi_protocol_encode(const struct tokenizer_texts *texts, mldf_buff
     if (texts->count > UINT32_MAX || texts->total > SIZE_MAX / 4)
         return mldfi_fail(err, MLDF_E_LIMIT, "a request of %zu documents", texts->count);
     out->size = 0;
-    mldf_status status = mldfi_buffer_extend(out, PROTOCOL_HEAD + 4 * texts->count + (size_t)texts->total, &at, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(out, PROTOCOL_HEAD + 4 * texts->count + (size_t)texts->total, &at, err));
     store_head(at, (uint32_t)texts->count, PROTOCOL_ENCODE, texts->total);
     at += PROTOCOL_HEAD;
     for (size_t i = 0; i < texts->count; i++, at += 4)
@@ -116,9 +114,7 @@ mldf_status mldfi_protocol_decode(const uint32_t *ids, size_t count, mldf_buffer
     if (count > UINT32_MAX / 8)
         return mldfi_fail(err, MLDF_E_LIMIT, "a request of %zu ids", count);
     out->size = 0;
-    mldf_status status = mldfi_buffer_extend(out, PROTOCOL_HEAD + 4 + 4 * count, &at, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(out, PROTOCOL_HEAD + 4 + 4 * count, &at, err));
     store_head(at, 1, PROTOCOL_DECODE, count);
     mldfi_store_u32(at + PROTOCOL_HEAD, (uint32_t)count);
     at += PROTOCOL_HEAD + 4;
@@ -159,9 +155,7 @@ static mldf_status read_refusal(const struct protocol_source *source, uint32_t i
 static mldf_status read_head(const struct protocol_source *source, uint32_t kind, uint64_t documents, uint64_t most,
                              uint64_t *total, mldf_error *err) {
     uint8_t head[PROTOCOL_HEAD];
-    mldf_status status = source->read(source->user, head, sizeof head, err);
-    if (status < 0)
-        return status;
+    TRY(source->read(source->user, head, sizeof head, err));
     uint32_t n = mldfi_load_u32(head), got = mldfi_load_u32(head + 4);
     *total = mldfi_load_u64(head + 8);
     if (got == PROTOCOL_REFUSAL)

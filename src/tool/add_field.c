@@ -187,19 +187,15 @@ static mldf_status match_rows(struct addition *a, mldf_error *err) {
     reading.context = a->options->context;
     reading.secret = a->options->secret;
     reading.verify = true;
-    mldf_status status = mldf_reader_open(a->path, &reading, &a->reader, err);
-    if (status < 0)
-        return status;
+    TRY(mldf_reader_open(a->path, &reading, &a->reader, err));
     uint64_t samples = a->unmatched = mldf_reader_sample_count(a->reader);
     if (samples > 0 && !mldf_reader_has_keys(a->reader))
         return mldfi_fail_file(err, MLDF_E_KEY, a->path, "has no sample keys to match");
     a->places = mldfi_alloc_zero((size_t)samples + 1, sizeof *a->places, err);
-    status = a->places ? mldfi_spill_init(&a->spill, a->path, err) : MLDF_E_MEMORY;
-    if (status < 0)
-        return status;
+    TRY(a->places ? mldfi_spill_init(&a->spill, a->path, err) : MLDF_E_MEMORY);
     memset(a->places, 0xff, ((size_t)samples + 1) * sizeof *a->places);
     mldfi_stream_init(&a->values, &a->spill);
-    status = open_rows(a, err);
+    mldf_status status = open_rows(a, err);
     while (status == MLDF_OK && (status = next_value(a, &value, err)) == MLDF_OK)
         status = match_row(a, &value, err);
     return status == MLDF_END ? MLDF_OK : status;
@@ -275,10 +271,8 @@ static mldf_status write_field(struct addition *a, uint64_t samples, mldf_pack_r
     writing.secret = a->options->secret;
     writing.progress = a->options->progress;
     writing.progress_user = a->options->progress_user;
-    mldf_status status = mldfi_writer_open_add_field(a->path, a->schema, &writing, &writer, err);
-    if (status < 0)
-        return status;
-    status = a->options->key_column ? feed_matched(a, writer, err) : feed_in_order(a, writer, samples, err);
+    TRY(mldfi_writer_open_add_field(a->path, a->schema, &writing, &writer, err));
+    mldf_status status = a->options->key_column ? feed_matched(a, writer, err) : feed_in_order(a, writer, samples, err);
     if (status < 0) {
         mldf_writer_abort(writer);
         return status;

@@ -103,10 +103,8 @@ static mldf_status append_file(struct feed *feed, const char *path, mldf_error *
     options.context = feed->options->writer->context;
     options.secret = feed->options->writer->secret;
     options.verify = true;
-    mldf_status status = mldf_reader_open(path, &options, &reader, err);
-    if (status < 0)
-        return status;
-    status = take_profiles(feed, reader, path, err);
+    TRY(mldf_reader_open(path, &options, &reader, err));
+    mldf_status status = take_profiles(feed, reader, path, err);
     if (status == MLDF_OK)
         status = copy_samples(feed, reader, path, err);
     mldf_reader_close(reader);
@@ -218,9 +216,7 @@ mldf_status mldf_append(const char *path, const char *const *sources, size_t sou
         status = mldfi_take_writer(&writing, &own.writer, result, err);
     if (status < 0)
         return status;
-    status = check_options(options, err);
-    if (status < 0)
-        return status;
+    TRY(check_options(options, err));
     status = mldfi_sources_expand(&list, sources, source_count, err);
     if (status == MLDF_OK) {
         status = mldfi_feed_begin(&feed, list.paths, list.count, options, err);

@@ -174,9 +174,7 @@ static mldf_status file_value(struct converter *c, const char *text, size_t byte
                                                        : UINT32_MAX;
     if (!c->files)
         return mldfi_fail(err, MLDF_E_TYPE, "fields of type %s are not made from text", c->field->type_name);
-    mldf_status status = mldfi_files_read(c->files, text, bytes, c->made_from, limit, &c->scratch, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_files_read(c->files, text, bytes, c->made_from, limit, &c->scratch, err));
     return make_bytes(c->field->type_id == MLDF_TEXT ? MLDF_KIND_TEXT : MLDF_KIND_BYTES, (const char *)c->scratch.data,
                       c->scratch.size, out);
 }

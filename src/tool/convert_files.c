@@ -150,14 +150,12 @@ static mldf_status begin_copy(struct convert *c, mldf_error *err) {
 
 static mldf_status copy_source(struct convert *c, size_t source, mldf_error *err) {
     mldf_reader *reader;
-    mldf_status status = mldfi_sources_reader(&c->sources, source, &reader, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_sources_reader(&c->sources, source, &reader, err));
     mldfi_drop_plans(reader, c->options.writer->context);
     for (size_t i = 0; i < c->count; i++)
         mldfi_fields_set(&c->copy.fields, i, mldf_reader_schema(reader),
                          mldfi_sources_field(&c->sources, reader, c->chosen[i]));
-    status = mldfi_copy_from_matched(&c->copy, reader, c->sources.list[source].name, err);
+    mldf_status status = mldfi_copy_from_matched(&c->copy, reader, c->sources.list[source].name, err);
     if (status >= 0)
         status = mldfi_copy_all(&c->copy, err);
     c->copy.reader = NULL;

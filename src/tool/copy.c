@@ -199,10 +199,8 @@ static mldf_status take_sample(struct copy *c, struct batch_sample *s, mldf_erro
     c->loaded++;
     if (s->status < 0)
         return refuse(c, s, s->err, false, err);
-    mldf_status status = note_place(c, s->number, err);
-    if (status < 0)
-        return status;
-    status = c->sink->ops->append(c->sink, &s->kit, s->is.values, s->is.key, s->is.key_bytes, &why);
+    TRY(note_place(c, s->number, err));
+    mldf_status status = c->sink->ops->append(c->sink, &s->kit, s->is.values, s->is.key, s->is.key_bytes, &why);
     if (status == MLDF_END)
         tell_skip(c, c->name_count - 1, s->number, s->is.key, s->is.key_bytes,
                   "nothing in it has a place in this format");
@@ -355,9 +353,7 @@ mldf_status mldfi_copy_all(struct copy *c, mldf_error *err) {
 }
 
 mldf_status mldfi_copy_from_matched(struct copy *c, const mldf_reader *reader, const char *name, mldf_error *err) {
-    mldf_status status = mldfi_array_reserve(&c->names, &c->name_capacity, c->name_count + 1, sizeof *c->names, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_array_reserve(&c->names, &c->name_capacity, c->name_count + 1, sizeof *c->names, err));
     c->names[c->name_count++] = name;
     c->reader = reader;
     return MLDF_OK;

@@ -5,6 +5,7 @@
 #include "reader/reader.h"
 #include "tool/copy_sample.h"
 #include "util/bytes.h"
+#include "util/error.h"
 
 /* Does a field of a 1.0 file have values that are missing? Such a file has no nulls; JSON of no bytes stands for them. */
 static mldf_status has_missing(const mldf_reader *reader, size_t field, bool *out, mldf_error *err) {
@@ -63,9 +64,7 @@ mldf_status mldfi_copy_field(const mldf_reader *reader, size_t index, uint16_t f
     const mldf_field *field = mldf_schema_field(mldf_reader_schema(reader), index);
     const char *arguments = field->arguments;
     bool missing = false, draft = is_draft(reader);
-    mldf_status status = draft && field->type_id == MLDF_JSON ? has_missing(reader, index, &missing, err) : MLDF_OK;
-    if (status < 0)
-        return status;
+    TRY(draft && field->type_id == MLDF_JSON ? has_missing(reader, index, &missing, err) : MLDF_OK);
     if (missing)
         flags |= MLDF_FIELD_NULLABLE;
     if (draft && field->type_id >= MLDF_PRIVATE && strcmp(arguments, "{}") == 0)

@@ -41,9 +41,7 @@ mldf_status mldfi_corpus_audio_open(struct corpus_audio *audio, const void *file
     const void *payload;
     uint64_t payload_bytes;
     audio->pcm.size = 0;
-    status = mldfi_field_encode(field, &audio->kit, false, &value, record, &audio->pcm, &payload, &payload_bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_field_encode(field, &audio->kit, false, &value, record, &audio->pcm, &payload, &payload_bytes, err));
     mldf_value stored = {.kind = MLDF_KIND_BYTES, .data = payload, .bytes = payload_bytes, .record = record};
     status = mldfi_field_decode(field, record, 0, payload, payload_bytes, 0, &audio->made, &stored, err);
     if (status >= 0) {
@@ -115,13 +113,12 @@ static void store(const mldf_audio_info *info, float value, uint8_t *at) {
 
 static mldf_status resampled(struct corpus_audio *audio, uint64_t count, uint32_t planes, uint32_t rate, uint64_t *out,
                              mldf_error *err) {
-    mldf_status status = ready_sinc(audio, rate, err);
-    if (status < 0)
-        return status;
+    TRY(ready_sinc(audio, rate, err));
     *out = mldfi_sinc_length(audio->sinc, count);
     size_t work = mldfi_sinc_work(audio->sinc);
     size_t bytes;
-    status = mldfi_sound_room(audio->kit.max_bytes, audio->stored, *out, planes, sizeof(float), &bytes, err);
+    mldf_status status =
+        mldfi_sound_room(audio->kit.max_bytes, audio->stored, *out, planes, sizeof(float), &bytes, err);
     if (status == MLDF_OK)
         status = mldfi_buffer_resize(&audio->made, ((size_t)*out * planes + work) * sizeof(float) + 1, err);
     if (status < 0)

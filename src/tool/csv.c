@@ -228,9 +228,7 @@ static mldf_status scan_row(struct csv *csv, mldf_error *err) {
         c = mldfi_input_peek(csv->input, csv->at, err);
         if (c == -2)
             return err->status;
-        mldf_status status = c == '"' ? scan_quoted(csv, err) : scan_plain(csv, err);
-        if (status < 0)
-            return status;
+        TRY(c == '"' ? scan_quoted(csv, err) : scan_plain(csv, err));
         more = end_of_cell(csv, err);
         if (more < 0)
             return (mldf_status)more;

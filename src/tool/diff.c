@@ -216,13 +216,11 @@ mldf_status mldf_diff(const mldf_reader *a, const mldf_reader *b, const mldf_dif
     memset(&d, 0, sizeof d);
     if (!a || !b)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "diff needs two readers");
-    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_diff_options", given, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_take_options(&own, sizeof own, "mldf_diff_options", given, err));
     d.a = a;
     d.b = b;
     d.options = &own;
-    status = compare_files(&d, err);
+    mldf_status status = compare_files(&d, err);
     if (status == MLDF_OK && !d.stop)
         status = compare_samples(&d, err);
     for (size_t i = 0; i < d.pair_count; i++) {

@@ -80,9 +80,7 @@ static mldf_status choose_column(struct extraction *x, bool *taken, mldf_error *
     struct column *column = &x->columns[x->count];
     column->field = x->count;
     if (x->options->field_count) {
-        mldf_status status = mldf_schema_find(schema, x->options->fields[x->count], &column->field, err);
-        if (status < 0)
-            return status;
+        TRY(mldf_schema_find(schema, x->options->fields[x->count], &column->field, err));
     }
     if (taken[column->field])
         return mldfi_fail(err, MLDF_E_ARGUMENT, "field '%s' is named twice", x->options->fields[x->count]);
@@ -185,9 +183,7 @@ static mldf_status make_name(struct extraction *x, const struct column *column, 
                              const char *key, size_t key_bytes, mldf_error *err) {
     const struct schema_field *field = &mldf_reader_schema(x->reader)->fields[column->field];
     bool named = column->named || is_claimed(x, column, ending);
-    mldf_status status = make_stem(x, column, named, sample, key, key_bytes, err);
-    if (status < 0)
-        return status;
+    TRY(make_stem(x, column, named, sample, key, key_bytes, err));
     if (key && !named && says_ending(field->type ? field->type->files : NULL, (const char *)x->name.data, ending))
         return MLDF_OK;
     x->name.size--;

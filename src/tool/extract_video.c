@@ -181,14 +181,12 @@ mldf_status mldfi_extract_sound(const mldf_value *value, struct export_room *roo
     uint8_t record[32];
     mldf_audio_info info;
     mldf_value sound = {.kind = MLDF_KIND_BYTES, .record = record, .record_bytes = sizeof record};
-    mldf_status status = mldfi_video_check_record(value->record, value->bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_video_check_record(value->record, value->bytes, err));
     if (!mldfi_video_sound_record(value->record, record))
         return MLDF_ABSENT;
     sound.bytes = mldfi_load_u64((const uint8_t *)value->record + VIDEO_SOUND_BYTES);
     sound.data = (const uint8_t *)value->data + (value->bytes - sound.bytes);
-    status = mldf_audio_record(&sound, &info, err);
+    mldf_status status = mldf_audio_record(&sound, &info, err);
     if (status == MLDF_OK)
         status = mldf_audio_check_room(&info, sound.bytes, 0, err);
     const uint64_t bytes = status == MLDF_OK ? info.samples * info.channels * sizeof(float) : 0;

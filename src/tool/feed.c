@@ -97,9 +97,7 @@ static mldf_status set_files(struct feed *feed, struct converter *c, mldf_error 
 static mldf_status check_file_columns(const struct feed *feed, mldf_error *err) {
     for (size_t i = 0; i < feed->options->file_column_count; i++) {
         size_t field;
-        mldf_status status = mldf_schema_find(feed->schema, feed->options->file_columns[i], &field, err);
-        if (status < 0)
-            return status;
+        TRY(mldf_schema_find(feed->schema, feed->options->file_columns[i], &field, err));
     }
     return MLDF_OK;
 }
@@ -308,11 +306,9 @@ mldf_status mldfi_feed_source(struct feed *feed, size_t source, mldf_error *err)
     if (!err)
         err = &local;
     feed->row = rows;
-    mldf_status status = mldfi_files_enter(&feed->files, feed->sources[source], err);
-    if (status < 0)
-        return status;
-    status = rows->open ? mldfi_rows_rewind(rows, &options, &feed->columns, err)
-                        : mldfi_rows_open(rows, feed->sources[source], &options, &feed->columns, err);
+    TRY(mldfi_files_enter(&feed->files, feed->sources[source], err));
+    mldf_status status = rows->open ? mldfi_rows_rewind(rows, &options, &feed->columns, err)
+                                    : mldfi_rows_open(rows, feed->sources[source], &options, &feed->columns, err);
     if (status == MLDF_OK && rows->table.format != MLDF_SOURCE_JSONL)
         status = check_header(feed, rows, err);
     uint64_t before = feed->watch.now.bytes_done;

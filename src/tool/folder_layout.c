@@ -100,15 +100,13 @@ static mldf_status class_name(const struct folder_entry *entry, char **out, mldf
 static mldf_status collect(struct folder_list *list, mldf_error *err) {
     for (size_t i = 0; i < list->count; i++) {
         char *name;
-        mldf_status status = class_name(&list->entries[i], &name, err);
-        if (status < 0)
-            return status;
+        TRY(class_name(&list->entries[i], &name, err));
         if (!name || (list->class_count && strcmp(list->classes[list->class_count - 1], name) == 0)) {
             free(name);
             continue;
         }
-        status = mldfi_array_reserve(&list->classes, &list->class_capacity, list->class_count + 1,
-                                     sizeof *list->classes, err);
+        mldf_status status = mldfi_array_reserve(&list->classes, &list->class_capacity, list->class_count + 1,
+                                                 sizeof *list->classes, err);
         if (status < 0) {
             free(name);
             return status;

@@ -87,9 +87,7 @@ static mldf_status put_hex_object(const struct json *json, uint32_t node, uint8_
 static mldf_status put_string(struct record_walk *w, char code, uint64_t length, uint32_t node, mldf_error *err) {
     const struct json_node *n = &w->json->nodes[node];
     uint8_t *dst = NULL;
-    mldf_status status = need(w, (size_t)(code == 'U' ? length * 4 : length), &dst, err);
-    if (status < 0)
-        return status;
+    TRY(need(w, (size_t)(code == 'U' ? length * 4 : length), &dst, err));
     if (code == 'S' && n->kind == MLDFI_JSON_OBJECT)
         return put_hex_object(w->json, node, dst, length, err);
     if (n->kind != MLDFI_JSON_STRING)

@@ -30,9 +30,7 @@ mldf_status mldfi_watched_open(const char *path, struct input_watch *watch, int 
     while ((*fd = mldfi_file_open_stream(path)) < 0) {
         if (errno != EINTR)
             return mldfi_fail_open(path, errno, err);
-        mldf_status status = mldfi_watch(watch, true, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_watch(watch, true, err));
     }
     return MLDF_OK;
 }
@@ -50,9 +48,7 @@ mldf_status mldfi_watched_read(int fd, void *dst, size_t room, struct input_watc
         }
         if (found != 0 && errno != EINTR)
             return mldfi_fail_file_errno(err, errno, name, "cannot read");
-        mldf_status status = mldfi_watch(watch, true, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_watch(watch, true, err));
     }
 }
 
@@ -80,9 +76,7 @@ static mldf_status open_path(struct input *input, const char *path, mldf_error *
     if (strcmp(path, "-") == 0) {
         input->fd = STDIN_FILENO;
     } else {
-        mldf_status status = mldfi_watched_open(path, input->watch, &input->fd, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_watched_open(path, input->watch, &input->fd, err));
         input->owns_fd = true;
     }
     if (fstat(input->fd, &st) != 0)
@@ -174,14 +168,10 @@ static mldf_status make_room(struct input *input, mldf_error *err) {
 mldf_status mldfi_input_more(struct input *input, mldf_error *err) {
     if (input->at_end)
         return MLDF_END;
-    mldf_status status = make_room(input, err);
-    if (status < 0)
-        return status;
+    TRY(make_room(input, err));
     size_t got;
-    status = mldfi_watched_read(input->fd, input->data + input->end, input->capacity - input->end, input->watch,
-                                input->name, &got, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_watched_read(input->fd, input->data + input->end, input->capacity - input->end, input->watch, input->name,
+                           &got, err));
     input->at_end = got == 0;
     input->end += got;
     return input->at_end ? MLDF_END : mldfi_watch(input->watch, false, err);

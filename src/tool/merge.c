@@ -97,10 +97,8 @@ static mldf_status add_profiles(struct merge *m, mldf_error *err) {
 static mldf_status look_at(struct merge *m, size_t i, bool **nullable, mldf_error *err) {
     mldf_reader *reader;
     mldf_schema *schema = NULL;
-    mldf_status status = open_input(m, i, &reader, err);
-    if (status < 0)
-        return status;
-    status = mldfi_derive_schema(reader, m->writing.context, NULL, 0, &schema, err);
+    TRY(open_input(m, i, &reader, err));
+    mldf_status status = mldfi_derive_schema(reader, m->writing.context, NULL, 0, &schema, err);
     if (status == MLDF_OK && i == 0) {
         m->schema = schema;
         schema = NULL;
@@ -218,9 +216,7 @@ static mldf_status merge(struct merge *m, const char *out, mldf_pack_result *res
     if (status < 0)
         return status;
     m->watch.now.samples_total = m->total;
-    status = mldfi_open_output(out, m->schema, &m->writing, &writer, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_open_output(out, m->schema, &m->writing, &writer, err));
     status = mldfi_copy_finish(&m->copy, writer, copy_all(m, writer, err), result, err);
     if (status == MLDF_E_KEY && err->sample != MLDF_NONE)
         name_both_files(m, m->copy.blamed, err);

@@ -22,9 +22,7 @@ enum { SOURCES_OPEN = 64, SPOOL_CHUNK = 1 << 18 };
 
 /* name: NULL is the path itself. */
 static mldf_status add_path(struct sources *s, const char *path, const char *name, mldf_error *err) {
-    mldf_status status = mldfi_array_reserve(&s->list, &s->capacity, s->count + 1, sizeof *s->list, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_array_reserve(&s->list, &s->capacity, s->count + 1, sizeof *s->list, err));
     struct source *source = &s->list[s->count++];
     *source = (struct source){mldfi_copy_text(path, strlen(path), err), NULL, NULL};
     source->name = name ? name : source->path;
@@ -144,10 +142,8 @@ static mldf_status take_profiles(struct sources *s, const mldf_reader *reader, m
 
 static mldf_status look_at(struct sources *s, size_t i, mldf_error *err) {
     mldf_reader *reader;
-    mldf_status status = mldfi_sources_reader(s, i, &reader, err);
-    if (status < 0)
-        return status;
-    status = is_empty_tar(reader) ? MLDF_OK : merge_schema(s, reader, s->schema->field_count > 0, err);
+    TRY(mldfi_sources_reader(s, i, &reader, err));
+    mldf_status status = is_empty_tar(reader) ? MLDF_OK : merge_schema(s, reader, s->schema->field_count > 0, err);
     if (status >= 0)
         status = take_profiles(s, reader, err);
     if (status < 0) {

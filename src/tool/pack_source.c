@@ -94,11 +94,9 @@ static mldf_status add(struct source_list *list, const char *path, mldf_error *e
 
 static mldf_status expand(struct source_list *list, const char *pattern, mldf_error *err) {
     struct tar_shards shards;
-    mldf_status status = mldfi_tar_shards_expand(&shards, pattern, err);
-    if (status < 0)
-        return status;
-    status = mldfi_array_reserve(&list->made, &list->made_capacity, list->made_count + shards.count, sizeof *list->made,
-                                 err);
+    TRY(mldfi_tar_shards_expand(&shards, pattern, err));
+    mldf_status status = mldfi_array_reserve(&list->made, &list->made_capacity, list->made_count + shards.count,
+                                             sizeof *list->made, err);
     for (size_t i = 0; status == MLDF_OK && i < shards.count; i++) {
         list->made[list->made_count++] = shards.paths[i];
         status = add(list, shards.paths[i], err);

@@ -92,9 +92,7 @@ static mldf_status file_value(struct tar_run *run, struct archive_field *field, 
     if (!made && (status >= 0 || status == MLDF_E_MEMORY || !files->keep ||
                   mldfi_tar_file(part->extension, &type) != ARCHIVE_KEPT || type->files != files))
         return status;
-    status = mldfi_buffer_resize(&field->record, info->info.record_bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(&field->record, info->info.record_bytes, err));
     files->keep(field->record.data, 0, part->data, part->bytes);
     out->kind = MLDF_KIND_STORED;
     out->record = field->record.data;
@@ -191,9 +189,7 @@ static mldf_status look(struct tar_run *run, size_t source, const struct tar_sam
         run->fields[i].here = false;
     for (size_t i = 0; i < sample->part_count; i++) {
         size_t at = find_extension(run, sample->parts[i].extension);
-        mldf_status status = at == run->field_count ? add_extension(run, sample->parts[i].extension, err) : MLDF_OK;
-        if (status < 0)
-            return status;
+        TRY(at == run->field_count ? add_extension(run, sample->parts[i].extension, err) : MLDF_OK);
         run->fields[at].seen += !run->fields[at].here;
         run->fields[at].here = true;
         if (sample->parts[i].known_bytes)

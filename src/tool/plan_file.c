@@ -240,9 +240,7 @@ static mldf_status plan_regions(const mldf_schema *schema, const mldf_plan_optio
                                 const struct sample_shape *shape, struct region_list *list, mldf_error *err) {
     uint64_t page_size, begin, end, pages = MLDF_NONE;
     uint64_t descriptors = (uint64_t)FORMAT_DESCRIPTOR_BYTES * schema->field_count;
-    mldf_status status = plan_data(schema, options, shape, &page_size, &begin, &end, err);
-    if (status < 0)
-        return status;
+    TRY(plan_data(schema, options, shape, &page_size, &begin, &end, err));
     add_at(list, "magic", 0, FORMAT_MAGIC_BYTES);
     add_at(list, "header", FORMAT_HEADER_OFFSET, FORMAT_PREFIX_BYTES);
     add_at(list, "descriptors", FORMAT_DESCRIPTOR_OFFSET, FORMAT_DESCRIPTOR_OFFSET + descriptors);
@@ -333,9 +331,7 @@ mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_options *given,
     struct region_list list = {regions, 0, 0, false, NULL};
     if (!schema || !regions || !region_count)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "plan needs a schema and room for regions");
-    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_plan_options", given, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_take_options(&own, sizeof own, "mldf_plan_options", given, err));
     *region_count = 0;
     uint64_t page = options->page_size;
     if (page && (!mldfi_is_power_of_two(page) || page < FORMAT_MIN_PAGE || page > FORMAT_MAX_PAGE))
@@ -344,7 +340,7 @@ mldf_status mldf_plan(const mldf_schema *schema, const mldf_plan_options *given,
                           (unsigned long long)page);
     if (schema->field_count == 0)
         return mldfi_fail(err, MLDF_E_SCHEMA, "the schema has no fields");
-    status = shape_sample(schema, options->payload_bytes, &shape, err);
+    mldf_status status = shape_sample(schema, options->payload_bytes, &shape, err);
     list.bytes = options->region_bytes;
     if (status == MLDF_OK)
         status = plan_layout(schema, options, &shape, &list, err);

@@ -85,9 +85,7 @@ static mldf_status find_field(const mldf_reader *reader, const mldf_plan_tokens_
     const mldf_schema *schema = reader->schema;
     size_t found = SIZE_MAX;
     if (o->field) {
-        mldf_status status = mldf_schema_find(schema, o->field, out, err);
-        if (status < 0)
-            return status;
+        TRY(mldf_schema_find(schema, o->field, out, err));
         found = *out;
     }
     for (size_t f = 0; !o->field && f < schema->field_count; f++) {

@@ -22,11 +22,8 @@ static mldf_status make_schema(const mldf_reader *reader, const mldf_repack_opti
                                mldf_error *err) {
     mldf_file_info info;
     mldfi_reader_info(reader, &info);
-    mldf_status status = info.version_minor == 0
-                             ? mldfi_derive_schema(reader, options->writer->context, NULL, 0, out, err)
-                             : mldfi_schema_copy(mldf_reader_schema(reader), out, err);
-    if (status < 0)
-        return status;
+    TRY(info.version_minor == 0 ? mldfi_derive_schema(reader, options->writer->context, NULL, 0, out, err)
+                                : mldfi_schema_copy(mldf_reader_schema(reader), out, err));
     for (size_t i = 0; options->decompress && i < (*out)->field_count; i++) {
         mldf_field *field = &(*out)->fields[i].info;
         field->flags = (uint16_t)(field->flags & ~MLDF_FIELD_COMPRESSED);
@@ -71,10 +68,8 @@ static mldf_status copy_all(const struct repacking *r, mldf_writer *writer, mldf
 
 static mldf_status write_all(const struct repacking *r, const char *out, mldf_pack_result *result, mldf_error *err) {
     mldf_writer *writer;
-    mldf_status status = mldf_writer_open(out, r->written, &r->writing, &writer, err);
-    if (status < 0)
-        return status;
-    status = copy_all(r, writer, err);
+    TRY(mldf_writer_open(out, r->written, &r->writing, &writer, err));
+    mldf_status status = copy_all(r, writer, err);
     if (status >= 0 && !r->writing.skip_bad_samples)
         status = mldfi_keep_plans(r->reader, writer, err);
     else if (status >= 0)

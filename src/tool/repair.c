@@ -331,10 +331,8 @@ static mldf_status repair_open_file(struct repair *repair, mldf_error *err) {
 static mldf_status repair_in_place(const char *path, const mldf_repair_options *options, mldf_repair_result *result,
                                    mldf_error *err) {
     struct repair repair = {.path = path, .options = options, .result = result, .file = OS_FILE_NONE};
-    mldf_status status = mldfi_file_open(&repair.file, path, OS_OPEN_READ_WRITE, err);
-    if (status < 0)
-        return status;
-    status = mldfi_file_lock(&repair.file, err);
+    TRY(mldfi_file_open(&repair.file, path, OS_OPEN_READ_WRITE, err));
+    mldf_status status = mldfi_file_lock(&repair.file, err);
     if (status >= 0)
         status = mldfi_file_size(&repair.file, &repair.size, err);
     if (status >= 0)

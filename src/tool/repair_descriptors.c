@@ -7,6 +7,7 @@
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/crc32c.h"
+#include "util/error.h"
 #include "writer/writer.h"
 
 /* Do the checksums in section 1 belong to this descriptor table? */
@@ -15,10 +16,8 @@ static mldf_status sums_match(const mldf_reader *reader, const mldf_buffer *tabl
     for (size_t at = 0, block = 0; at < table->size && *out; at += FORMAT_CRC_BLOCK, block++) {
         size_t part = table->size - at < FORMAT_CRC_BLOCK ? table->size - at : FORMAT_CRC_BLOCK;
         uint8_t word[4];
-        mldf_status status = mldfi_reader_copy(reader, reader->tables_section->ptr + FORMAT_TABLES_BYTES + 4 * block,
-                                               word, sizeof word, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_reader_copy(reader, reader->tables_section->ptr + FORMAT_TABLES_BYTES + 4 * block, word, sizeof word,
+                              err));
         *out = mldfi_load_u32(word) == mldfi_crc32c(0, table->data + at, part);
     }
     return MLDF_OK;

@@ -43,9 +43,7 @@ static mldf_status read_slots(struct slots *slots, mldf_error *err) {
     uint64_t count = slots->reader->header.num_samples, named = 0, value;
     slots->whole = true;
     for (uint64_t slot = 0; slot <= slots->mask; slot++) {
-        mldf_status status = read_slot(slots, slot, &value, err);
-        if (status < 0)
-            return status;
+        TRY(read_slot(slots, slot, &value, err));
         if (value == 0)
             continue;
         if (value > count || bit(slots->named, value - 1)) {
@@ -66,9 +64,7 @@ static mldf_status leads_to(const struct slots *slots, const void *key, size_t b
     size_t empty = 0;
     *out = false;
     for (uint64_t step = 0; step <= slots->mask; step++, slot = (slot + 1) & slots->mask) {
-        mldf_status status = read_slot(slots, slot, &value, err);
-        if (status < 0)
-            return status;
+        TRY(read_slot(slots, slot, &value, err));
         if (value == sample + 1) {
             *out = true;
             return MLDF_OK;

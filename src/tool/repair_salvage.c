@@ -45,9 +45,7 @@ static mldf_status load_sample(const struct rescue *rescue, uint64_t sample, mld
     const mldf_reader *reader = rescue->reader;
     size_t fields = reader->schema->field_count;
     for (size_t f = 0; f < fields; f++) {
-        mldf_status status = mldf_reader_get_stored(reader, sample, f, &scratch[f], &values[f], why);
-        if (status < 0)
-            return status;
+        TRY(mldf_reader_get_stored(reader, sample, f, &scratch[f], &values[f], why));
         /* JSON of no bytes is how a 1.0 file says that there is no value. */
         if (reader->draft && reader->schema->fields[f].info.type_id == MLDF_JSON && values[f].bytes == 0)
             values[f].kind = MLDF_KIND_NULL;

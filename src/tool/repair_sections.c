@@ -71,9 +71,7 @@ static mldf_status padding_is_zero(const mldf_reader *reader, bool *out, mldf_er
     for (uint64_t k = 0; k < reader->schema->nullable_count; k++)
         for (uint64_t at = n / 8; at < bitmap; at++) {
             uint8_t byte;
-            mldf_status status = mldfi_reader_copy(reader, reader->validity->ptr + k * bitmap + at, &byte, 1, err);
-            if (status < 0)
-                return status;
+            TRY(mldfi_reader_copy(reader, reader->validity->ptr + k * bitmap + at, &byte, 1, err));
             *out = *out && !(byte >> (at == n / 8 ? n % 8 : 0));
         }
     return MLDF_OK;
@@ -126,9 +124,7 @@ static mldf_status look_at_keys(struct rescue *rescue, mldf_error *err) {
     bool good;
     if (!rescue->reader->keys)
         return MLDF_OK;
-    mldf_status status = has_crc(rescue->reader, rescue->reader->keys, &good, err);
-    if (status < 0)
-        return status;
+    TRY(has_crc(rescue->reader, rescue->reader->keys, &good, err));
     rescue->damaged = rescue->damaged || !good;
     if (!good)
         atomic_fetch_or(rescue->reader->verified_sections, READER_GOOD_KEYS);
@@ -146,9 +142,7 @@ static mldf_status look_at_others(struct rescue *rescue, mldf_error *err) {
     for (size_t i = 0; i < reader->section_count; i++) {
         const struct section *s = &reader->sections[i];
         lost->sections += !mldfi_section_known(s->kind);
-        mldf_status status = has_crc(reader, s, &good, err);
-        if (status < 0)
-            return status;
+        TRY(has_crc(reader, s, &good, err));
         rescue->damaged = rescue->damaged || !good;
         lost->history = lost->history || (!good && s->kind == SECTION_HISTORY);
     }

@@ -32,9 +32,7 @@ static mldf_status map_header_cell(struct rows *rows, size_t index, bool may_add
         if (!may_add)
             return fail_cell(rows, cell->line, cell->column, MLDF_E_TYPE, err, "column '", cell->text, cell->bytes,
                              "' is not one of the columns expected (a schema field or a column of the first source)");
-        mldf_status status = mldfi_columns_add(columns, cell->text, cell->bytes, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_columns_add(columns, cell->text, cell->bytes, err));
         column = columns->count - 1;
     }
     if (seen[column])
@@ -107,9 +105,7 @@ mldf_status mldfi_rows_open(struct rows *rows, const char *path, const struct ro
                             struct columns *columns, mldf_error *err) {
     struct input input;
     memset(rows, 0, sizeof *rows);
-    mldf_status status = mldfi_input_open(&input, path, options->record, options->watch, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_input_open(&input, path, options->record, options->watch, err));
     return mldfi_rows_open_input(rows, &input, options, columns, err);
 }
 
@@ -172,9 +168,7 @@ static mldf_status next_csv(struct rows *rows, const struct columns *columns, ml
         mldfi_error_line(err, rows->input.name, cell->line, cell->column);
         return status;
     }
-    status = clear_cells(rows, columns->count, err);
-    if (status < 0)
-        return status;
+    TRY(clear_cells(rows, columns->count, err));
     for (size_t i = 0; i < rows->header_count; i++) {
         const struct csv_cell *from = &rows->csv.cells[i];
         struct cell *to = &rows->cells[rows->header[i]];

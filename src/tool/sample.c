@@ -68,11 +68,9 @@ static mldf_status remember_place(struct feed *feed, const char *place, mldf_err
 
 mldf_status mldfi_feed_submit_as_is(struct feed *feed, const char *place, const char *key, size_t key_bytes,
                                     mldf_error *err) {
-    mldf_status status = remember_place(feed, place, err);
-    if (status < 0)
-        return status;
+    TRY(remember_place(feed, place, err));
     feed->submitted++;
-    status = mldf_writer_append(feed->writer, feed->values, feed->field_count, key, key_bytes, err);
+    mldf_status status = mldf_writer_append(feed->writer, feed->values, feed->field_count, key, key_bytes, err);
     if (status < 0)
         mldfi_feed_place(feed, err);
     return status;

@@ -99,13 +99,11 @@ static mldf_status find_placeholder(const char *pattern, struct placeholder *out
 mldf_status mldfi_split_name(const char *pattern, size_t part, const char *name, mldf_buffer *out, mldf_error *err) {
     struct placeholder hole = {0};
     out->size = 0;
-    mldf_status status = find_placeholder(pattern, &hole, err);
-    if (status < 0)
-        return status;
+    TRY(find_placeholder(pattern, &hole, err));
     if (name && !hole.plain)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "the pattern '%.200s' asks for a number; {} is replaced by a name",
                           pattern);
-    status = mldf_buffer_append(out, pattern, hole.at, err);
+    mldf_status status = mldf_buffer_append(out, pattern, hole.at, err);
     if (status == MLDF_OK && name)
         status = mldfi_buffer_printf(out, err, "%s", name);
     else if (status == MLDF_OK && hole.zeros)
@@ -304,10 +302,8 @@ static mldf_status split_by_bytes(struct split *s, mldf_error *err) {
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "what a dictionary saves is not known before: not with a size in bytes");
     s->writing.dictionary = false; /* though the source has one */
-    mldf_status status = mldfi_meter_begin(&meter, s->schema, &s->writing, err);
-    if (status < 0)
-        return status;
-    status = check_bytes(s, &meter, err);
+    TRY(mldfi_meter_begin(&meter, s->schema, &s->writing, err));
+    mldf_status status = check_bytes(s, &meter, err);
     if (status == MLDF_OK)
         status = open_part(s, err);
     s->sink.meter = &meter;
@@ -378,9 +374,7 @@ mldf_status mldf_split(const mldf_reader *reader, const char *pattern, const mld
         status = mldfi_take_writer(&writing, &own.writer, result, err);
     if (status < 0)
         return status;
-    status = check_options(options, err);
-    if (status < 0)
-        return status;
+    TRY(check_options(options, err));
     struct split s = {
         .reader = reader, .pattern = pattern, .options = options, .writing = writing, .set = PUBLISH_SET_NONE};
     mldfi_watch_begin(&s.watch, &s.writing, "split", mldf_reader_sample_count(reader));

@@ -119,9 +119,7 @@ static mldf_status find_by(struct strata *s, const char *name, mldf_error *err) 
     s->field = SIZE_MAX;
     if (!name)
         return MLDF_OK;
-    mldf_status status = mldf_schema_find(mldf_reader_schema(s->reader), name, &s->field, err);
-    if (status < 0)
-        return status;
+    TRY(mldf_schema_find(mldf_reader_schema(s->reader), name, &s->field, err));
     const mldf_field *field = mldf_schema_field(mldf_reader_schema(s->reader), s->field);
     if (field->type_id != MLDF_INT && field->type_id != MLDF_FLOAT && field->type_id != MLDF_TEXT &&
         field->type_id != MLDF_JSON && field->type_id != MLDF_BYTES)
@@ -147,9 +145,7 @@ static mldf_status assign_one(struct strata *s, struct split_plan *plan, const m
                               uint64_t sample, mldf_error *err) {
     size_t class;
     uint8_t word[4];
-    mldf_status status = class_of(s, sample, &class, err);
-    if (status < 0)
-        return status;
+    TRY(class_of(s, sample, &class, err));
     uint64_t rank = s->seen[class]++, members = s->ends[class * s->parts + s->parts - 1];
     if (options->shuffle)
         rank = permute(members, mix(options->seed ^ mix(class)), rank);

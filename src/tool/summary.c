@@ -379,9 +379,7 @@ mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summary_optio
     mldf_summary_options own = MLDF_SUMMARY_OPTIONS_INIT;
     if (!reader || !out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "a summary needs a reader");
-    mldf_status status = mldfi_take_options(&own, sizeof own, "mldf_summary_options", given, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_take_options(&own, sizeof own, "mldf_summary_options", given, err));
     size_t count = mldf_schema_field_count(mldf_reader_schema(reader));
     struct mldf_summary *s = mldfi_alloc_zero(1, sizeof *s, err);
     *out = NULL;
@@ -390,7 +388,7 @@ mldf_status mldf_summary_new(const mldf_reader *reader, const mldf_summary_optio
     s->reader = reader;
     s->fields = mldfi_alloc_zero(count + 1, sizeof *s->fields, err);
     s->count = s->fields ? count : 0;
-    status = s->fields ? MLDF_OK : MLDF_E_MEMORY;
+    mldf_status status = s->fields ? MLDF_OK : MLDF_E_MEMORY;
     for (size_t i = 0; status == MLDF_OK && i < s->count; i++) {
         status = begin_members(&s->fields[i], mldf_reader_schema(reader), i, err);
         uint16_t type = mldf_schema_field(mldf_reader_schema(reader), i)->type_id;

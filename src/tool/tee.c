@@ -53,11 +53,9 @@ mldf_status mldfi_tee_pull(void *user, void *dst, size_t room, size_t *got, mldf
         mldf_buffer_free(&tee->kept);
     if (!tee->recording)
         tee->at = 0;
-    mldf_status status = mldfi_watched_read(tee->fd, dst, room, tee->watch, tee->name, got, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_watched_read(tee->fd, dst, room, tee->watch, tee->name, got, err));
     tee->position += *got;
-    status = mldfi_watch(tee->watch, false, err);
+    mldf_status status = mldfi_watch(tee->watch, false, err);
     if (status == MLDF_OK && tee->recording && !tee->seekable) {
         status = mldf_buffer_append(&tee->kept, dst, *got, err);
         tee->at = tee->kept.size;

@@ -61,9 +61,7 @@ static mldf_status put_element(mldf_dtype dtype, const uint8_t *at, mldf_buffer 
 static mldf_status put_hex(const uint8_t *data, size_t bytes, mldf_buffer *out, mldf_error *err) {
     static const char digits[] = "0123456789abcdef";
     uint8_t *room;
-    mldf_status status = mldfi_buffer_extend(out, 2 * bytes + 2, &room, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(out, 2 * bytes + 2, &room, err));
     *room++ = '"';
     for (size_t i = 0; i < bytes; i++) {
         *room++ = (uint8_t)digits[data[i] >> 4];

@@ -133,9 +133,7 @@ static mldf_status find_window(const mldf_reader *reader, uint64_t ptr, uint64_t
             high = middle;
             continue;
         }
-        mldf_status status = mldfi_reader_allocation(reader, middle * VERIFY_WINDOW_ENTRIES, &at, &bytes, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_reader_allocation(reader, middle * VERIFY_WINDOW_ENTRIES, &at, &bytes, err));
         if (at <= ptr)
             low = middle;
         else
@@ -161,13 +159,12 @@ static mldf_status load_window(struct verify_worker *w, uint64_t ptr, struct all
     if (!oldest->entries)
         return MLDF_E_MEMORY;
     oldest->count = 0;
-    mldf_status status = find_window(reader, ptr, &oldest->first, err);
-    if (status < 0)
-        return status;
+    TRY(find_window(reader, ptr, &oldest->first, err));
     uint64_t left = reader->tables.allocation.entries - oldest->first;
     size_t count = left < VERIFY_WINDOW_ENTRIES ? (size_t)left : (size_t)VERIFY_WINDOW_ENTRIES;
-    status = mldfi_reader_copy(reader, reader->tables.allocation.ptr + oldest->first * FORMAT_ALLOCATION_BYTES,
-                               oldest->entries, count * FORMAT_ALLOCATION_BYTES, err);
+    mldf_status status =
+        mldfi_reader_copy(reader, reader->tables.allocation.ptr + oldest->first * FORMAT_ALLOCATION_BYTES,
+                          oldest->entries, count * FORMAT_ALLOCATION_BYTES, err);
     if (status >= 0)
         oldest->count = count;
     *out = oldest;
@@ -182,9 +179,7 @@ static mldf_status has_allocation(struct verify_worker *w, uint64_t ptr, uint64_
     for (size_t i = 0; i < VERIFY_WINDOWS && !window; i++)
         if (window_covers(&w->windows[i], ptr))
             window = &w->windows[i];
-    mldf_status status = window ? MLDF_OK : load_window(w, ptr, &window, err);
-    if (status < 0)
-        return status;
+    TRY(window ? MLDF_OK : load_window(w, ptr, &window, err));
     window->used = ++w->clock;
     size_t low = 0, high = window->count;
     while (low < high) {

@@ -52,9 +52,7 @@ mldf_status mldfi_verify_sections(struct verify *verify, mldf_error *err) {
     for (size_t i = 0; i < reader->section_count; i++) {
         const struct section *s = &reader->sections[i];
         uint32_t crc = 0;
-        mldf_status status = walk(verify, s->ptr, s->size, add_to_crc, &crc, err);
-        if (status < 0)
-            return status;
+        TRY(walk(verify, s->ptr, s->size, add_to_crc, &crc, err));
         if (crc == s->crc)
             continue;
         if (s->kind < 32)
@@ -164,9 +162,7 @@ mldf_status mldfi_verify_validity(struct verify *verify, mldf_error *err) {
         for (uint64_t at = n / 8; at < bitmap; at++) {
             uint64_t where = reader->validity->ptr + k * bitmap + at;
             uint8_t byte;
-            mldf_status status = mldfi_reader_copy(reader, where, &byte, 1, err);
-            if (status < 0)
-                return status;
+            TRY(mldfi_reader_copy(reader, where, &byte, 1, err));
             if (byte >> (at == n / 8 ? n % 8 : 0))
                 mldfi_verify_problem(verify, MLDF_E_CORRUPT, where, MLDF_NONE,
                                      "a padding bit is set in the validity bitmap at byte %" PRIu64, where);
@@ -237,11 +233,9 @@ mldf_status mldfi_verify_keys(struct verify *verify, mldf_error *err) {
     uint64_t used = 0;
     if (!mldfi_verify_usable(verify, reader->keys))
         return MLDF_OK;
-    mldf_status status = mldfi_verify_ranges(verify, check_keys, KEYS_AT_ONCE, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_verify_ranges(verify, check_keys, KEYS_AT_ONCE, err));
     uint64_t slots_at = reader->keys->ptr + reader->keys_bytes_end;
-    status = walk(verify, slots_at, UINT64_C(8) << reader->keys->param, count_slots, &used, err);
+    mldf_status status = walk(verify, slots_at, UINT64_C(8) << reader->keys->param, count_slots, &used, err);
     if (status >= 0 && used != reader->header.num_samples)
         mldfi_verify_problem(verify, MLDF_E_CORRUPT, slots_at, MLDF_NONE,
                              "%" PRIu64 " key slots are used for %" PRIu64 " samples", used,
@@ -307,9 +301,7 @@ static mldf_status compare_pages(struct verify *verify, const struct page_walk *
     for (uint64_t i = 0; i < w->count; i++) {
         uint64_t at = map->ptr + 8 * (w->first + i);
         uint8_t word[8];
-        mldf_status status = mldfi_reader_copy(verify->reader, at, word, sizeof word, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_reader_copy(verify->reader, at, word, sizeof word, err));
         if (mldfi_load_u64(word) != w->lowest[i])
             mldfi_verify_problem(verify, MLDF_E_CORRUPT, at, MLDF_NONE,
                                  "page map, page %" PRIu64 ": sample %" PRId64 " instead of %" PRId64 " (-1: none)",
@@ -351,9 +343,7 @@ mldf_status mldfi_verify_history(struct verify *verify, mldf_error *err) {
         return MLDF_OK;
     for (uint64_t at = 0; at < s->size; at += FORMAT_HISTORY_BYTES) {
         uint8_t record[FORMAT_HISTORY_BYTES];
-        mldf_status status = mldfi_reader_copy(reader, s->ptr + at, record, sizeof record, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_reader_copy(reader, s->ptr + at, record, sizeof record, err));
         uint32_t generation = mldfi_load_u32(record);
         uint64_t first = mldfi_load_u64(record + 8), count = mldfi_load_u64(record + 16);
         if (generation <= before || generation > reader->generation ||

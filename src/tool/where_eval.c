@@ -6,6 +6,7 @@
 
 #include "tool/where.h"
 #include "util/buffer.h"
+#include "util/error.h"
 
 static mldf_status eval(struct where *w, uint32_t at, struct where_value *out, mldf_error *err);
 
@@ -249,9 +250,7 @@ static mldf_status lower(struct where_node *node, const struct where_value *v, s
     memset(out, 0, sizeof *out);
     if (!is_string(v))
         return MLDF_OK;
-    mldf_status status = mldfi_buffer_resize(&node->scratch, (size_t)v->bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_resize(&node->scratch, (size_t)v->bytes, err));
     for (uint64_t i = 0; i < v->bytes; i++) {
         char c = v->data[i];
         node->scratch.data[i] = (uint8_t)(c >= 'A' && c <= 'Z' ? c + 32 : c);
@@ -317,9 +316,7 @@ static mldf_status eval_one(struct where *w, struct where_node *node, struct whe
     struct where_value a, zero = {.kind = WHERE_INT};
     if (node->op == OP_BYTES && w->nodes[node->a].op == OP_FIELD && w->nodes[node->a].count == 0)
         return mldfi_where_field_bytes(w, &w->nodes[node->a], out, err);
-    mldf_status status = eval(w, node->a, &a, err);
-    if (status < 0)
-        return status;
+    TRY(eval(w, node->a, &a, err));
     switch (node->op) {
     case OP_IS_NULL:
         set_bool(out, a.kind == WHERE_NULL);

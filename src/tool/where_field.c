@@ -49,9 +49,7 @@ static mldf_status find_slot(struct parser *p, size_t field, uint32_t *out) {
             *out = (uint32_t)i;
             return MLDF_OK;
         }
-    mldf_status status = mldfi_array_reserve(&w->slots, &w->slot_capacity, w->slot_count + 1, sizeof *w->slots, p->err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_array_reserve(&w->slots, &w->slot_capacity, w->slot_count + 1, sizeof *w->slots, p->err));
     memset(&w->slots[w->slot_count], 0, sizeof *w->slots);
     w->slots[w->slot_count].field = field;
     *out = (uint32_t)w->slot_count++;
@@ -162,9 +160,7 @@ static mldf_status describe_steps(struct parser *p, struct where_node *node, con
     char members[200];
     bool found;
     const char *name = step_of(p->where, node, 0)->name;
-    mldf_status status = list_members(p, node, p->where->slots[node->slot].field, members, &found);
-    if (status < 0)
-        return status;
+    TRY(list_members(p, node, p->where->slots[node->slot].field, members, &found));
     if (found && node->count == 1) {
         node->described = true;
         node->type = TYPE_ANY;
@@ -211,13 +207,11 @@ mldf_status mldfi_where_resolve(struct parser *p, const char *name, size_t at, s
         mldf_status found = mldf_schema_find(mldf_reader_schema(w->reader), name, &field, &why);
         return mldfi_where_fail(p->lexer.text, at, p->err, MLDF_E_NO_FIELD, "%s", found < 0 ? why.message : name);
     }
-    mldf_status status = mldfi_where_new(p, OP_FIELD, TYPE_ANY, at, out);
-    if (status < 0)
-        return status;
+    TRY(mldfi_where_new(p, OP_FIELD, TYPE_ANY, at, out));
     struct where_node *node = &w->nodes[*out];
     node->first_step = (uint32_t)(first + taken);
     node->count = (uint32_t)(w->step_count - first - taken);
-    status = find_slot(p, field, &node->slot);
+    mldf_status status = find_slot(p, field, &node->slot);
     return status < 0 ? status : set_type(p, node, mldf_schema_field(mldf_reader_schema(w->reader), field));
 }
 

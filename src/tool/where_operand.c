@@ -5,6 +5,7 @@
 #include "tool/where.h"
 #include "tool/where_parse.h"
 #include "util/buffer.h"
+#include "util/error.h"
 #include "util/number.h"
 
 /* ---- Literals ------------------------------------------------------------------------------------------------------ */
@@ -186,9 +187,7 @@ mldf_status mldfi_where_name(struct parser *p, uint32_t *out) {
         return fail_here(p, "no field has a name that long");
     memcpy(name, quoted ? token.string : p->lexer.text + token.at, bytes);
     name[bytes] = 0;
-    mldf_status status = next(p);
-    if (status < 0)
-        return status;
+    TRY(next(p));
     if (!quoted && is(p, TOKEN_OPEN))
         return parse_call(p, name, token.at, out);
     if (!quoted && strcmp(name, "index") == 0)
@@ -199,6 +198,6 @@ mldf_status mldfi_where_name(struct parser *p, uint32_t *out) {
         return mldfi_where_new(p, OP_KEY, TYPE_TEXT, token.at, out);
     }
     size_t first = p->where->step_count;
-    status = parse_steps(p);
+    mldf_status status = parse_steps(p);
     return status < 0 ? status : mldfi_where_resolve(p, name, token.at, first, out);
 }

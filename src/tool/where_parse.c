@@ -13,9 +13,7 @@
 
 mldf_status mldfi_where_new(struct parser *p, where_op op, where_type type, size_t at, uint32_t *out) {
     struct where *w = p->where;
-    mldf_status status = mldfi_array_reserve(&w->nodes, &w->node_capacity, w->node_count + 1, sizeof *w->nodes, p->err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_array_reserve(&w->nodes, &w->node_capacity, w->node_count + 1, sizeof *w->nodes, p->err));
     memset(&w->nodes[w->node_count], 0, sizeof *w->nodes);
     w->nodes[w->node_count] = (struct where_node){.op = op, .type = type, .at = at};
     *out = (uint32_t)w->node_count++;

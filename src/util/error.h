@@ -42,4 +42,13 @@ __attribute__((format(printf, 3, 4))) mldf_status mldfi_error_advise(mldf_error 
 /* Puts this in front of the context: the outer part of the work comes first. */
 __attribute__((format(printf, 2, 3))) void mldfi_error_prefix(mldf_error *err, const char *format, ...);
 
+/* Returns from the function with the status of what failed. For places where nothing is to be given back; others go on with
+ * `if (status == MLDF_OK)`. A status above 0 is not a failure, and is dropped. */
+#define TRY(...) \
+    do { \
+        mldf_status tried_ = (__VA_ARGS__); \
+        if (tried_ < 0) \
+            return tried_; \
+    } while (0)
+
 #endif

@@ -89,9 +89,7 @@ static mldf_status take_escape(const struct lexer *lexer, size_t *at, char *out,
     char c = lexer->text[*at + 1];
     uint32_t character = 0;
     if (c == 'u' && l->unicode) {
-        mldf_status status = take_unicode(lexer, *at, &character, err);
-        if (status < 0)
-            return status;
+        TRY(take_unicode(lexer, *at, &character, err));
         *at += 6;
     } else {
         const char *found = c ? strchr(l->escapes, c) : NULL;

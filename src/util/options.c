@@ -20,9 +20,7 @@ mldf_status mldfi_take_options(void *own, size_t own_bytes, const char *name, co
     size_t bytes;
     if (!given)
         return MLDF_OK;
-    mldf_status status = size_of(name, given, &bytes, err);
-    if (status < 0)
-        return status;
+    TRY(size_of(name, given, &bytes, err));
     for (size_t i = own_bytes; i < bytes; i++)
         if (((const uint8_t *)given)[i])
             return mldfi_fail(err, MLDF_E_ARGUMENT,

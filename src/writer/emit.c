@@ -14,9 +14,7 @@ static mldf_status stream_write(mldf_writer *writer, uint64_t offset, const void
     while (writer->stream_position < offset) {
         uint64_t gap = offset - writer->stream_position;
         size_t part = gap < sizeof zeros ? (size_t)gap : sizeof zeros;
-        mldf_status status = mldfi_fd_write_all(writer->stream_fd, zeros, part, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_fd_write_all(writer->stream_fd, zeros, part, err));
         writer->stream_position += part;
     }
     writer->stream_position += bytes;

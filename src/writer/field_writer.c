@@ -115,9 +115,7 @@ static mldf_status load_batch(struct row_join *j, uint64_t sample, mldf_error *e
 static mldf_status extend_row(void *user, uint64_t sample, const uint8_t **row, uint8_t *valid, mldf_error *err) {
     struct row_join *j = user;
     size_t at = sample % BATCH;
-    mldf_status status = at == 0 ? load_batch(j, sample, err) : MLDF_OK;
-    if (status < 0)
-        return status;
+    TRY(at == 0 ? load_batch(j, sample, err) : MLDF_OK);
     memcpy(j->row, *row, j->old_end);
     memcpy(j->row + j->field->info.row_offset, j->records + at * j->new_tables->schema->row_bytes,
            j->field->info.record_bytes);

@@ -32,9 +32,7 @@ static mldf_status add_descriptors(const mldf_schema *schema, size_t first, mldf
         struct descriptor descriptor;
         bool is_long;
         uint8_t *where;
-        mldf_status status = mldfi_buffer_extend(out, FORMAT_DESCRIPTOR_BYTES, &where, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_buffer_extend(out, FORMAT_DESCRIPTOR_BYTES, &where, err));
         mldfi_schema_descriptor(schema, f, &descriptor, &is_long);
         mldfi_descriptor_encode(&descriptor, where);
     }

@@ -68,9 +68,7 @@ bool mldfi_job_full(const mldf_writer *writer, const struct job *job) {
 }
 
 mldf_status mldfi_job_add_bad(struct job *job, size_t sample, const mldf_error *why, mldf_error *err) {
-    mldf_status status = mldfi_array_reserve(&job->bad, &job->bad_capacity, job->bad_count + 1, sizeof *job->bad, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_array_reserve(&job->bad, &job->bad_capacity, job->bad_count + 1, sizeof *job->bad, err));
     job->bad[job->bad_count].sample = sample;
     job->bad[job->bad_count++].error = *why;
     return MLDF_OK;
@@ -93,9 +91,7 @@ static mldf_status copy_payload(struct job *job, struct job_payload *to, const m
     uint8_t *where;
     size_t dims_bytes = to->ndim * sizeof(uint64_t);
     size_t pad = (size_t)(-job->arena.size & 63);
-    mldf_status status = mldfi_buffer_extend(&job->arena, pad + dims_bytes + (size_t)value->bytes, &where, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(&job->arena, pad + dims_bytes + (size_t)value->bytes, &where, err));
     to->dims_offset = (size_t)(where - job->arena.data) + pad;
     to->offset = to->dims_offset + dims_bytes;
     to->bytes = value->bytes;
@@ -159,9 +155,7 @@ static mldf_status add_value(mldf_writer *writer, struct job *job, const struct 
     if (!payload)
         return encode_record(writer, field, value, record, err);
     if (value->kind == MLDF_KIND_STORED) {
-        mldf_status status = copy_stored_record(field, value, record, err);
-        if (status < 0)
-            return status;
+        TRY(copy_stored_record(field, value, record, err));
     } else if (!field->type) {
         return mldfi_fail(err, MLDF_E_TYPE, "type %u is not known here: only stored values can be copied",
                           field->info.type_id);

@@ -103,9 +103,7 @@ static mldf_status find(struct check *c, uint64_t hash, const struct kept_key *k
         if ((set->slots[at] ^ hash) >> INDEX_BITS)
             continue;
         uint64_t index = (set->slots[at] & INDEX_MASK) - 1;
-        mldf_status status = same_key(c, index, key, &same, err);
-        if (status < 0)
-            return status;
+        TRY(same_key(c, index, key, &same, err));
         if (same) {
             *found = index;
             return MLDF_OK;

@@ -6,6 +6,7 @@
 
 #include "util/buffer.h"
 #include "util/bytes.h"
+#include "util/error.h"
 #include "writer/append_writer.h"
 
 enum { PAGES_AT_ONCE = 1 << 20, SECTION_STEP = 65536 };
@@ -91,9 +92,7 @@ mldf_status mldfi_replay_page_map(const mldf_reader *reader, mldfi_take_fn take,
     bool covers;
     if (reader->schema->payload_count == 0)
         return MLDF_OK;
-    mldf_status status = map_covers(reader, &covers, err);
-    if (status < 0)
-        return status;
+    TRY(map_covers(reader, &covers, err));
     return covers ? mldfi_replay_section(reader, reader->page_map, SECTION_STEP, take, user, err)
                   : make_map(reader, take, user, err);
 }

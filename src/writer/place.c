@@ -78,10 +78,8 @@ static mldf_status prelude_record(mldf_writer *writer, mldf_error *err) {
     struct prelude *prelude = &writer->prelude;
     for (size_t i = 0; i < prelude->count; i++) {
         const struct prelude_entry *e = &prelude->entries[i];
-        mldf_status status = mldfi_tables_add_allocation(&writer->tables, prelude->moved ? e->moved_ptr : e->at.ptr,
-                                                         e->at.bytes, e->sample, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_tables_add_allocation(&writer->tables, prelude->moved ? e->moved_ptr : e->at.ptr, e->at.bytes,
+                                        e->sample, err));
     }
     return MLDF_OK;
 }

@@ -22,9 +22,7 @@ static struct spill_stream *stream_at(struct table_builder *tables, size_t i) {
 mldf_status mldfi_tables_init(struct table_builder *tables, const mldf_schema *schema, const char *target,
                               mldf_error *err) {
     *tables = (struct table_builder){.schema = schema};
-    mldf_status status = mldfi_spill_init(&tables->spill, target, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_spill_init(&tables->spill, target, err));
     for (size_t i = 0; i < STREAMS; i++)
         mldfi_stream_init(stream_at(tables, i), &tables->spill);
     size_t nullable = schema->nullable_count;
@@ -94,12 +92,10 @@ static mldf_status add_key(struct table_builder *tables, const char *key, size_t
 
 mldf_status mldfi_key_read(const struct table_builder *tables, uint64_t index, mldf_buffer *out, mldf_error *err) {
     uint8_t ends[16] = {0};
-    mldf_status status = index == 0 ? mldfi_stream_read(&tables->key_ends, 0, ends + 8, 8, err)
-                                    : mldfi_stream_read(&tables->key_ends, 8 * (index - 1), ends, 16, err);
-    if (status < 0)
-        return status;
+    TRY(index == 0 ? mldfi_stream_read(&tables->key_ends, 0, ends + 8, 8, err)
+                   : mldfi_stream_read(&tables->key_ends, 8 * (index - 1), ends, 16, err));
     uint64_t begin = mldfi_load_u64(ends), end = mldfi_load_u64(ends + 8);
-    status = mldfi_buffer_resize(out, (size_t)(end - begin), err);
+    mldf_status status = mldfi_buffer_resize(out, (size_t)(end - begin), err);
     return status < 0 ? status : mldfi_stream_read(&tables->key_bytes, begin, out->data, out->size, err);
 }
 
@@ -109,9 +105,7 @@ static mldf_status add_validity(struct table_builder *tables, const uint8_t *val
         tables->validity_byte[i] = (uint8_t)(tables->validity_byte[i] | (valid[i] != 0) << bit);
         if (bit != 7)
             continue;
-        mldf_status status = mldfi_stream_push(&tables->validity[i], &tables->validity_byte[i], 1, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_stream_push(&tables->validity[i], &tables->validity_byte[i], 1, err));
         tables->validity_byte[i] = 0;
     }
     return MLDF_OK;

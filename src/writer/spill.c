@@ -56,13 +56,9 @@ static mldf_status spill_stream_tail(struct spill_stream *stream, mldf_error *er
     struct spill *spill = stream->spill;
     if (stream->tail.size == 0)
         return MLDF_OK;
-    mldf_status status = mldfi_array_reserve(&stream->extents, &stream->extent_capacity, stream->extent_count + 1,
-                                             sizeof *stream->extents, err);
-    if (status < 0)
-        return status;
-    status = mldfi_file_write(&spill->file, spill->file_bytes, stream->tail.data, stream->tail.size, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_array_reserve(&stream->extents, &stream->extent_capacity, stream->extent_count + 1,
+                            sizeof *stream->extents, err));
+    TRY(mldfi_file_write(&spill->file, spill->file_bytes, stream->tail.data, stream->tail.size, err));
     stream->extents[stream->extent_count++] =
         (struct spill_extent){stream->spilled, spill->file_bytes, stream->tail.size};
     spill->file_bytes += stream->tail.size;
@@ -83,9 +79,7 @@ mldf_status mldfi_spill_flush(struct spill *spill, mldf_error *err) {
 }
 
 mldf_status mldfi_stream_push(struct spill_stream *stream, const void *data, size_t bytes, mldf_error *err) {
-    mldf_status status = mldf_buffer_append(&stream->tail, data, bytes, err);
-    if (status < 0)
-        return status;
+    TRY(mldf_buffer_append(&stream->tail, data, bytes, err));
     stream->spill->buffered += bytes;
     return stream->spill->buffered > SPILL_LIMIT ? mldfi_spill_flush(stream->spill, err) : MLDF_OK;
 }
@@ -110,9 +104,7 @@ mldf_status mldfi_stream_read(const struct spill_stream *stream, uint64_t offset
         const struct spill_extent *extent = find_extent(stream, offset);
         uint64_t skip = offset - extent->stream_offset;
         size_t part = extent->bytes - skip < bytes ? (size_t)(extent->bytes - skip) : bytes;
-        mldf_status status = mldfi_file_read(&stream->spill->file, extent->file_offset + skip, to, part, err);
-        if (status < 0)
-            return status;
+        TRY(mldfi_file_read(&stream->spill->file, extent->file_offset + skip, to, part, err));
         to += part;
         offset += part;
         bytes -= part;

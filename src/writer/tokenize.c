@@ -16,9 +16,7 @@
 /* ---- Arguments ------------------------------------------------------------------------------------------------------------ */
 
 static mldf_status take_options(mldf_tokenize_options *own, const mldf_tokenize_options *given, mldf_error *err) {
-    mldf_status status = mldfi_take_options(own, sizeof *own, "mldf_tokenize_options", given, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_take_options(own, sizeof *own, "mldf_tokenize_options", given, err));
     if (!own->tokenizer)
         return mldfi_fail(err, MLDF_E_ARGUMENT,
                           "tokenizing needs a tokenizer, and options from MLDF_TOKENIZE_OPTIONS_INIT");
@@ -36,11 +34,9 @@ static mldf_status append_id(mldf_buffer *out, const char *name, int64_t id, mld
 
 mldf_status mldf_tokenize_arguments(const mldf_tokenize_options *given, mldf_buffer *out, mldf_error *err) {
     mldf_tokenize_options options = MLDF_TOKENIZE_OPTIONS_INIT;
-    mldf_status status = take_options(&options, given, err);
-    if (status < 0)
-        return status;
+    TRY(take_options(&options, given, err));
     const mldf_tokenizer_info *info = mldf_tokenizer_describe(options.tokenizer);
-    status = mldfi_buffer_append_text(out, "{", err);
+    mldf_status status = mldfi_buffer_append_text(out, "{", err);
     if (status == MLDF_OK)
         status = append_id(out, "bos", info->bos, err);
     if (status == MLDF_OK)
@@ -253,9 +249,7 @@ static mldf_status put(const mldf_writer *writer, struct job *job, struct job_pa
     uint64_t total = (uint64_t)count + bos + eos;
     uint8_t *at;
     size_t pad = (size_t)(-job->arena.size & 63);
-    mldf_status status = mldfi_buffer_extend(&job->arena, pad + sizeof total + (size_t)total * 4, &at, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_buffer_extend(&job->arena, pad + sizeof total + (size_t)total * 4, &at, err));
     at += pad;
     payload->kind = MLDF_KIND_ARRAY;
     payload->dtype = MLDF_U32;

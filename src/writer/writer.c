@@ -21,9 +21,7 @@ static const mldf_writer_options default_options = MLDF_WRITER_OPTIONS_INIT;
 
 static mldf_status take_options(const mldf_writer_options *given, mldf_writer_options *out, mldf_error *err) {
     *out = default_options;
-    mldf_status status = mldfi_take_options(out, sizeof *out, "mldf_writer_options", given, err);
-    if (status < 0)
-        return status;
+    TRY(mldfi_take_options(out, sizeof *out, "mldf_writer_options", given, err));
     if (out->page_size && (!mldfi_is_power_of_two(out->page_size) || out->page_size < FORMAT_MIN_PAGE ||
                            out->page_size > FORMAT_MAX_PAGE))
         return mldfi_fail(err, MLDF_E_ARGUMENT,
