@@ -83,18 +83,30 @@ def to_documents(
     meta: str = "meta",
     overwrite: bool = False,
 ) -> int:
-    """Writes the documents of a file as others keep them, so that :func:`mldf.from_documents` reads them again. Returns
-    how many there are; null ones are left out.
-
-    source     a path or a dataset with a multimodal field of text and images
-    path       the file to write
-    format     "webdataset": a tar with members KEY.0.jpg, KEY.1.txt, and KEY.json where there is `meta`; "obelics":
-               JSON Lines with the lists ``texts`` and ``images``, and the images in the folder PATH.images
-    field      the multimodal field
-    meta       a JSON field with what else is known of a document, if there is one
-    overwrite  an existing file is replaced
+    """Writes the documents of a file as others keep them, so that :func:`mldf.from_documents` reads them again.
 
     Images are written as they were packed, bare pixels as PNG. Parts that are missing, or of other kinds, are errors.
+
+    Parameters
+    ----------
+    source
+        A path or a dataset with a multimodal field of text and images.
+    path
+        The file to write.
+    format
+        "webdataset": a tar with members KEY.0.jpg, KEY.1.txt, and KEY.json where there is `meta`; "obelics": JSON Lines
+        with the lists ``texts`` and ``images``, and the images in the folder PATH.images.
+    field
+        The multimodal field.
+    meta
+        A JSON field with what else is known of a document, if there is one.
+    overwrite
+        An existing file is replaced.
+
+    Returns
+    -------
+    int
+        How many documents were written. Null ones are left out.
     """
     choice("format", format, ("webdataset", "obelics"))
     ds = source if isinstance(source, Dataset) else open_dataset(source, decode=False)
