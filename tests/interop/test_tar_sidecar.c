@@ -313,7 +313,7 @@ static void what_cannot_be_kept_is_refused_and_nothing_is_left(void) {
     uint8_t *notes = check_read_file(kept, &bytes);
     CHECK_BYTES_EQ("my own notes", 12, notes, bytes);
     free(notes);
-    expect_ignored("no kept index");
+    expect_ignored("not a kept index");
     CHECK_EQ_INT(0, unlink(kept));
     CHECK_EQ_INT(0, mkdir(kept, 0777));
     CHECK(mldf_reader_open(archive, &options, &r, &err) < 0);

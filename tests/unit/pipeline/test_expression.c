@@ -129,7 +129,7 @@ static void wrong_expressions_are_refused_at_their_column(void) {
         {"x ? 1", MLDF_E_SYNTAX, 5, "expected ':'"},
         {"1 < x < 3", MLDF_E_SYNTAX, 6, "do not chain"},
         {"1e999", MLDF_E_SYNTAX, 0, "beyond"},
-        {"1.", MLDF_E_SYNTAX, 2, "no number"},
+        {"1.", MLDF_E_SYNTAX, 2, "not a number"},
         {"x @ 1", MLDF_E_SYNTAX, 2, "found '@'"},
         {"x \x01", MLDF_E_SYNTAX, 2, "byte 0x01"},
         {"x % 2", MLDF_E_SYNTAX, 2, "found '%'"},
