@@ -1,4 +1,5 @@
 /* mldf extract: the samples of a file as files in a folder. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,9 +25,10 @@ static bool parse_frames(const char *text, mldf_extract_options *out) {
     for (const char *at = text; part < 3; part++) {
         if (*at >= '0' && *at <= '9') {
             char *end;
+            errno = 0;
             *to[part] = strtoull(at, &end, 10);
             at = end;
-            if (part && *to[part] == 0)
+            if (errno || *to[part] > INT64_MAX || (part && *to[part] == 0))
                 return false;
         } else if (part == 2) {
             return false;

@@ -111,10 +111,13 @@ static int parse_fps(struct invocation *v, mldf_pack_options *packing) {
     char *end = NULL;
     if (!text)
         return EXIT_FINE;
-    double rate = *text >= '0' && *text <= '9' ? strtod(text, &end) : 0;
+    bool is_decimal = *text >= '0' && *text <= '9' && strspn(text, "0123456789./") == strlen(text);
+    double rate = is_decimal ? strtod(text, &end) : 0;
     uint64_t num = 0, den = 1;
     if (end && *end == '/') {
-        num = strtoull(text, NULL, 10);
+        char *slash;
+        num = strtoull(text, &slash, 10);
+        num = slash == end ? num : 0;
         den = end[1] >= '0' && end[1] <= '9' ? strtoull(end + 1, &end, 10) : 0;
     } else if (rate > 0 && rate < 1e6) {
         const uint64_t whole = (uint64_t)(rate * 1.001 + 0.5);

@@ -130,7 +130,7 @@ mldf_status mldfi_extract_frames(const mldf_schema *schema, size_t field, const 
         status = choose(options, info.frames, &first, &end, &step, err);
     if (status < 0)
         return status;
-    const size_t count = info.frames ? (size_t)((end - first + step - 1) / step) : 0;
+    const size_t count = info.frames ? (size_t)((end - first - 1) / step + 1) : 0;
     uint64_t *numbers = mldfi_alloc_zero(count + 1, sizeof *numbers, err);
     if (!numbers)
         return MLDF_E_MEMORY;

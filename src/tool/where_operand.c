@@ -163,9 +163,9 @@ static mldf_status parse_steps(struct parser *p) {
         }
         if ((status = next(p)) < 0)
             break;
-        /* A keyword behind a dot is a name like any other. */
+        /* A keyword after a dot is a name like any other. */
         const struct token *token = &p->lexer.token;
-        bool word = token->kind >= TOKEN_NAME && token->kind <= TOKEN_FALSE && token->kind != TOKEN_QUOTED;
+        bool word = token->kind == TOKEN_NAME || (token->kind >= TOKEN_OR && token->kind <= TOKEN_FALSE);
         if (token->kind == TOKEN_QUOTED)
             status = add_step(p, token->string, token->string_bytes, 0);
         else if (word)

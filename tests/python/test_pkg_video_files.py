@@ -115,8 +115,9 @@ def test_mistakes_of_folders_of_frames(tmp_path):
     (tmp_path / "in/beside.png").write_bytes(images.encode(noise(1)[0], format="png"))
     with pytest.raises(mldf.Error, match=r"beside.png.*lies beside the folders of frames"):
         mldf.pack(tmp_path / "in", tmp_path / "x.mldf", layout="frames")
-    done = command("pack", tmp_path / "in", "-o", tmp_path / "x.mldf", "--layout", "frames", "--fps", "fast")
-    assert done.returncode == 2 and "--fps: 'fast'" in done.stderr
+    for wrong in ("fast", "29.97/1", "1e3/1", "0x1e", "30/", "0", "-30"):
+        done = command("pack", tmp_path / "in", "-o", tmp_path / "x.mldf", "--layout", "frames", "--fps", wrong)
+        assert done.returncode == 2 and f"--fps: '{wrong}'" in done.stderr, wrong
     assert not (tmp_path / "x.mldf").exists()
 
 
@@ -217,7 +218,7 @@ def test_stored_frames_come_out_as_they_went_in(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words", [("--videos", "film"), ("--frames", "3:2"), ("--frames", "a"), ("--videos", "sound", "--frames", "0:1")]
+    "words", [("--videos", "film"), ("--frames", "3:2"), ("--frames", "a"), ("--frames", "0:3:18446744073709551615"), ("--videos", "sound", "--frames", "0:1")]
 )
 def test_mistakes_of_extract(film, tmp_path, words):
     done = command("extract", film[0] / "x.mldf", "-o", tmp_path / "out", *words)

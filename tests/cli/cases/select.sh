@@ -59,6 +59,9 @@ refused '13: a list holds' 'label in [1,f]'
 refused '12: the expression should end here' 'label == 3 label'
 refused '1: the expression ends' ''
 refused '5: text cannot be compared with a number' 'key == 5'
+for wrong in '"x" == 1' '( == 1' '. is null' ', is null' ') is null' '1 is null' '[0] is null'; do
+    refused '6: a name is missing after the dot' "meta.$wrong"
+done
 refused '101: the expression is nested too deeply' "$(printf '(%.0s' $(seq 200))1"
 expect 2 mldf select s.mldf -o n.mldf --where 'wörter == 1' <<'END'
 --- stderr
