@@ -132,7 +132,7 @@ def megatron_first(prefix, total, given):
 
         eod, pad, unique_identifiers, vocab_size = 0, 0, {"class": "bench"}, 50257
 
-    shutil.rmtree(os.path.join(os.path.dirname(prefix), "cache"), ignore_errors=True)  # of the round before
+    shutil.rmtree(f"{prefix}/cache", ignore_errors=True)  # of the round before
     began = time.process_time()
     config = GPTDatasetConfig(
         random_seed=1,

@@ -1,5 +1,5 @@
 /* Pack plans: which pieces of which documents make each sequence of a fixed number of tokens (a bin). A plan is made from the documents' lengths
- * alone (packing_fit.c), or is a view of section 11 of a file (packing_section.c). Pure functions: no I/O, no threads.
+ * alone (packing_fit.c; end to end: packing_concat.c), or is a view of section 11 of a file (packing_section.c). Pure functions: no I/O, no threads.
  *
  *     bin b has the pieces first(b) … first(b + 1); a piece is tokens [from, from + length) of a document (a row of the file)
  *
@@ -45,6 +45,13 @@ struct packing_ranks {
     uint32_t *piece; /* of a rank: its number, less full */
 };
 
+/* Where the lengths of a concat plan come from. */
+struct packing_source {
+    /* The lengths of rows [first, first + count). The same at every call. False: it cannot say. NULL: `state` is an array of them. */
+    bool (*read)(const void *state, uint64_t first, uint64_t count, uint64_t *out);
+    const void *state;
+};
+
 struct packing {
     struct packing_rule rule;
     uint64_t bins, pieces;
@@ -57,8 +64,9 @@ struct packing {
     uint8_t version;              /* of the algorithm that made it */
     bool wide;                    /* documents are u64 in the table, not u32 */
     const uint8_t *first, *table; /* u64[bins + 1]; pieces of 12 or 16 bytes. NULL with concat */
-    uint64_t *ends;               /* concat: where each row ends in the run of all documents, bos and eos counted */
-    const uint64_t *lengths;      /* concat: the caller's */
+    uint64_t *starts;             /* concat: where each block of rows begins in the run of all documents; one more */
+    struct packing_source source; /* concat: the caller's */
+    uint64_t empty, nulls;        /* concat: rows of no tokens, rows that are null */
     struct packing_ranks *ranks;  /* rule.ranked */
     void *memory;                 /* owned: what first and table point into; NULL: a view */
 };
@@ -90,11 +98,27 @@ static inline void mldfi_packing_piece(const struct packing *p, uint64_t index, 
 /* The pieces of a concat bin, one after the other. False: the bin is complete. A bin may end between bos and the first token, or before eos: so a piece
  * may have no token, and the cursor says which ends the last piece has. */
 struct packing_cursor {
-    uint64_t row, at, end; /* the next row; the next place and the bin's end in the run of all documents */
-    bool bos, eos;         /* of the piece that was given last */
+    uint64_t row, begin; /* the next row, and where it begins in the run of all documents */
+    uint64_t at, end;    /* the next place there, and the bin's end */
+    bool bos, eos;       /* of the piece that was given last */
 };
 void mldfi_packing_concat_begin(const struct packing *p, uint64_t bin, struct packing_cursor *out);
 bool mldfi_packing_concat_next(const struct packing *p, struct packing_cursor *cursor, struct packing_piece *out);
+
+/* Where a row (or the number of rows: the end) begins in the run of all documents. */
+uint64_t mldfi_packing_concat_place(const struct packing *p, uint64_t row);
+/* A concat plan in one pass over the lengths, of which none is kept: the sums of blocks of rows are. `source` must outlive the plan. MLDF_END: it
+ * cannot say. */
+mldf_status mldfi_packing_concat(const struct packing_rule *rule, struct packing_source source, uint64_t rows,
+                                 struct packing *out, mldf_error *err);
+
+/* A document with its ends: what it takes. */
+static inline uint64_t mldfi_packing_whole(const struct packing_rule *r, uint64_t tokens) {
+    return tokens + (r->bos != 0) + (r->eos != 0);
+}
+static inline bool mldfi_packing_is_there(uint64_t tokens) {
+    return tokens != 0 && tokens != PACKING_NULL;
+}
 
 /* Tokens that a piece takes, bos and eos counted; `tokens` are those of its document. */
 static inline uint64_t mldfi_packing_places(const struct packing_rule *rule, const struct packing_piece *piece,

@@ -58,7 +58,7 @@ void mldfi_packing_free(struct packing *p) {
         free(p->ranks);
     }
     free(p->memory);
-    free(p->ends);
+    free(p->starts);
     memset(p, 0, sizeof *p);
 }
 
@@ -73,15 +73,6 @@ static void *take_block(const struct packing_rule *r, uint64_t count, size_t byt
 
 /* ---- Documents --------------------------------------------------------------------------------------------------------------------- */
 
-/* A document with its ends: what it takes. */
-static inline uint64_t whole(const struct packing_rule *r, uint64_t tokens) {
-    return tokens + (r->bos != 0) + (r->eos != 0);
-}
-
-static inline bool is_there(uint64_t tokens) {
-    return tokens != 0 && tokens != PACKING_NULL;
-}
-
 /* How a document is divided: `full` pieces that take a bin each, then a rest of `rest` places (0: none). With eos a rest of eos alone takes a token of
  * the piece before, which is then one shorter. */
 struct division {
@@ -91,7 +82,7 @@ struct division {
 };
 
 static inline struct division divide(const struct packing_rule *r, uint64_t tokens) {
-    uint64_t places = whole(r, tokens);
+    uint64_t places = mldfi_packing_whole(r, tokens);
     struct division d = {0, 0, false};
     if (places <= r->length) {
         if (places == r->length)
@@ -125,7 +116,7 @@ static inline void piece_of(const struct packing_rule *r, uint64_t document, uin
         end = begin + d->rest;
     begin = begin > lead ? begin - lead : 0; /* only the first piece has bos */
     end -= lead;
-    if (r->long_documents == PACKING_TRUNCATE && r->eos && whole(r, tokens) > r->length && end >= tokens)
+    if (r->long_documents == PACKING_TRUNCATE && r->eos && mldfi_packing_whole(r, tokens) > r->length && end >= tokens)
         end = tokens - 1; /* the document goes on: no eos */
     out->document = document;
     out->from = (uint32_t)begin;
@@ -141,7 +132,7 @@ struct tally {
 static mldf_status count_documents(const struct packing_rule *r, const uint64_t *lengths, struct packing *p,
                                    struct tally *tally, mldf_error *err) {
     for (uint64_t i = 0; i < p->rows; i++) {
-        if (!is_there(lengths[i]))
+        if (!mldfi_packing_is_there(lengths[i]))
             continue;
         if (lengths[i] > UINT32_MAX - 2)
             return mldfi_fail(err, MLDF_E_LIMIT,
@@ -154,15 +145,15 @@ static mldf_status count_documents(const struct packing_rule *r, const uint64_t 
             tally->rests += d.rest != 0;
             tally->sizes[d.rest]++; /* sizes[0] is of nothing */
         }
-        if (d.full + (d.rest != 0) == 1 && whole(r, lengths[i]) <= r->length) { /* most of them */
+        if (d.full + (d.rest != 0) == 1 && mldfi_packing_whole(r, lengths[i]) <= r->length) { /* most of them */
             p->placed += lengths[i];
             continue;
         }
         p->cut += d.full + (d.rest != 0) > 1;
         uint64_t placed = lengths[i];
-        if (whole(r, lengths[i]) > r->length && r->long_documents == PACKING_DROP)
+        if (mldfi_packing_whole(r, lengths[i]) > r->length && r->long_documents == PACKING_DROP)
             placed = 0;
-        else if (whole(r, lengths[i]) > r->length && r->long_documents == PACKING_TRUNCATE) {
+        else if (mldfi_packing_whole(r, lengths[i]) > r->length && r->long_documents == PACKING_TRUNCATE) {
             placed = r->length - (r->bos != 0);
             if (placed >= lengths[i])
                 placed = lengths[i] - (r->eos != 0);
@@ -313,7 +304,7 @@ static mldf_status sort_rests(struct best_fit *b, const struct packing_rule *r, 
     if (!b->order || !b->bin)
         return MLDF_E_MEMORY;
     for (uint64_t i = 0; i < rows; i++) {
-        if (!is_there(lengths[i]))
+        if (!mldfi_packing_is_there(lengths[i]))
             continue;
         struct division d = divide(r, lengths[i]);
         if (!d.rest)
@@ -391,7 +382,7 @@ static uint32_t place_rests(struct best_fit *b, const struct packing_rule *r) {
 static void write_full(const struct packing *p, const uint64_t *lengths, uint8_t *first, uint8_t *table) {
     uint64_t at = 0;
     for (uint64_t i = 0; i < p->rows; i++) {
-        if (!is_there(lengths[i]) || whole(&p->rule, lengths[i]) < p->rule.length)
+        if (!mldfi_packing_is_there(lengths[i]) || mldfi_packing_whole(&p->rule, lengths[i]) < p->rule.length)
             continue;
         struct division d = divide(&p->rule, lengths[i]);
         for (uint64_t k = 0; k < d.full; k++, at++) {
@@ -497,7 +488,7 @@ static uint64_t next_fit_pass(struct packing *p, const uint64_t *lengths, uint8_
     uint64_t bins = 0, at = 0;
     uint32_t room = 0, in_bin = 0;
     for (uint64_t i = 0; i < p->rows; i++) {
-        if (!is_there(lengths[i]))
+        if (!mldfi_packing_is_there(lengths[i]))
             continue;
         struct division d = divide(r, lengths[i]);
         for (uint64_t k = 0; k < d.full + (d.rest != 0); k++, at++) {
@@ -530,92 +521,20 @@ static mldf_status next_fit(struct packing *p, const uint64_t *lengths, mldf_err
     return MLDF_OK;
 }
 
-/* ---- Concat -------------------------------------------------------------------------------------------------------------------------- */
-
-void mldfi_packing_concat_begin(const struct packing *p, uint64_t bin, struct packing_cursor *out) {
-    uint64_t low = 0, high = p->rows, total = p->rows ? p->ends[p->rows - 1] : 0;
-    out->at = bin * p->rule.length;
-    out->end = out->at + p->rule.length < total ? out->at + p->rule.length : total;
-    while (low < high) { /* the first row that ends behind the place */
-        uint64_t middle = low + (high - low) / 2;
-        if (p->ends[middle] > out->at)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    out->row = low;
-}
-
-bool mldfi_packing_concat_next(const struct packing *p, struct packing_cursor *c, struct packing_piece *out) {
-    while (c->row < p->rows && c->at < c->end) {
-        uint64_t row = c->row, begin = row ? p->ends[row - 1] : 0, end = p->ends[row], lead = p->rule.bos != 0;
-        uint64_t stop = end < c->end ? end : c->end, from = c->at - begin, to = stop - begin;
-        if (stop <= c->at) {
-            c->row++; /* an empty row */
-            continue;
-        }
-        c->at = stop;
-        c->row += stop == end;
-        c->bos = lead && from == 0;
-        c->eos = p->rule.eos && stop == end;
-        from = from > lead ? from - lead : 0;
-        to = to > lead ? to - lead : 0;
-        *out = (struct packing_piece){row, (uint32_t)from,
-                                      (uint32_t)((to < p->lengths[row] ? to : p->lengths[row]) - from)};
-        return true;
-    }
-    return false;
-}
-
-static mldf_status concat(struct packing *p, const uint64_t *lengths, mldf_error *err) {
-    uint64_t at = 0;
-    p->ends = take_block(&p->rule, p->rows + 1, sizeof *p->ends, err);
-    if (!p->ends)
-        return MLDF_E_MEMORY;
-    p->lengths = lengths;
-    p->pieces = p->cut = 0;
-    uint64_t used = 0, length = p->rule.length; /* places of the last sequence */
-    uint32_t in_bin = 0;
-    for (uint64_t i = 0; i < p->rows; i++) {
-        if (is_there(lengths[i])) {
-            uint64_t places = whole(&p->rule, lengths[i]), end = used + places;
-            at += places;
-            p->pieces++;
-            in_bin = used ? in_bin + 1 : 1;
-            p->most_pieces = in_bin > p->most_pieces ? in_bin : p->most_pieces;
-            if (end > length) { /* divided only here: most documents end in the sequence that they begin in */
-                p->pieces += (end - 1) / length;
-                p->cut++;
-                in_bin = 1;
-                end %= length;
-            }
-            used = end == length ? 0 : end;
-        }
-        p->ends[i] = at;
-    }
-    p->bins = at / p->rule.length + (at % p->rule.length != 0);
-    return MLDF_OK;
-}
-
 mldf_status mldfi_packing_make(const struct packing_rule *rule, const uint64_t *lengths, uint64_t rows,
                                struct packing *out, mldf_error *err) {
+    if (rule->algorithm == PACKING_CONCAT)
+        return mldfi_packing_concat(rule, (struct packing_source){NULL, lengths}, rows, out, err);
     mldf_status status = mldfi_packing_check_rule(rule, err);
     memset(out, 0, sizeof *out);
     out->rule = *rule;
     out->version = PACKING_VERSION;
     out->rows = rows;
     out->wide = rows > UINT32_MAX;
-    if (status >= 0 && rule->algorithm != PACKING_BEST_FIT)
+    if (status >= 0 && rule->algorithm == PACKING_NEXT_FIT)
         status = count_documents(rule, lengths, out, NULL, err);
     if (status < 0)
         return status;
     out->lengths_hash = mldfi_packing_hash(lengths, rows);
-    switch (rule->algorithm) {
-    case PACKING_BEST_FIT:
-        return best_fit(out, lengths, err);
-    case PACKING_NEXT_FIT:
-        return next_fit(out, lengths, err);
-    default:
-        return concat(out, lengths, err);
-    }
+    return rule->algorithm == PACKING_BEST_FIT ? best_fit(out, lengths, err) : next_fit(out, lengths, err);
 }

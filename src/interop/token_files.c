@@ -222,17 +222,34 @@ static uint64_t megatron_length(const struct token_file *t, uint64_t document, u
     return total;
 }
 
-static bool tokens_lengths(void *state, size_t field, uint64_t first, uint64_t count, uint64_t *out) {
+/* Documents share no sequences: where their numbers say so, no time is spent on them, and what is left of it depends on the documents before. */
+static bool megatron_lengths(const struct token_file *t, uint64_t first, uint64_t count, bool again, uint64_t *out) {
+    uint64_t left = t->sequences, width = mldf_dtype_bytes(t->source), bytes = t->id_count * width;
+    const uint8_t *indices = t->indices + 8 * first;
+    uint64_t begin = mldfi_load_u64(indices);
+    for (uint64_t i = 0, end; i < count; i++, begin = end) {
+        end = mldfi_load_u64(indices + 8 * i + 8);
+        if (again && (begin > end || end > t->sequences))
+            return false;
+        if (begin >= t->sequences || end != begin + 1 || left == 0) {
+            out[i] = megatron_length(t, first + i, &left);
+            continue;
+        }
+        uint32_t length = mldfi_load_u32(t->lengths + 4 * begin); /* one sequence, as most have: as get_sequence */
+        uint64_t pointer = mldfi_load_u64(t->pointers + 8 * begin);
+        out[i] = length <= INT32_MAX && mldfi_range_inside(pointer, length * width, bytes) ? length : MLDF_NONE;
+        left--;
+    }
+    return true;
+}
+
+static bool tokens_lengths(void *state, size_t field, uint64_t first, uint64_t count, bool again, uint64_t *out) {
     const struct token_file *t = state;
     if (field == t->sequence_field || field == t->mode_field || field == t->loss_field)
         return false;
-    uint64_t left =
-        t->sequences; /* documents share no sequences: where their numbers say so, no time is spent on them */
+    if (t->indices)
+        return megatron_lengths(t, first, count, again, out);
     for (uint64_t i = first; i < first + count; i++) {
-        if (t->indices) {
-            out[i - first] = megatron_length(t, i, &left);
-            continue;
-        }
         uint64_t begin = i ? end_of(t, i - 1) : 0, end = end_of(t, i);
         out[i - first] = begin > end || end > t->id_count ? MLDF_NONE : end - begin;
     }

@@ -106,14 +106,21 @@ struct packed_parts {
     int long_documents;
 };
 
+/* A file whose index says how long its documents are. */
+struct packed_index {
+    const mldf_reader *reader;
+    size_t field;
+};
+
 struct packed {
     struct packing *plans; /* one of all documents, or one for each reader */
     size_t plan_count;
     uint64_t *first_item, *first_document; /* of each plan; one more */
     mldf_buffer *sections;                 /* of stored plans, where a file is not mapped */
-    uint64_t *lengths;                     /* of the documents of made plans; NULL: stored */
-    uint64_t *first_of_row;                /* streams: rows + 1 numbers of documents; NULL: a row is a document */
-    uint64_t *starts;                      /* streams: where a document begins in its row */
+    uint64_t *lengths;                     /* of the documents of made plans; NULL: stored, or indices has them */
+    struct packed_index *indices; /* by plan: what a concat plan reads its lengths from; NULL: from `lengths` */
+    uint64_t *first_of_row;       /* streams: rows + 1 numbers of documents; NULL: a row is a document */
+    uint64_t *starts;             /* streams: where a document begins in its row */
     uint32_t length, align, most_pieces;
     int64_t bos, eos, pad; /* -1: none */
     uint64_t vocabulary;   /* for random ids; 0: not known */

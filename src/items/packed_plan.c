@@ -25,6 +25,7 @@ void mldfi_packed_plan_free(struct packed *p, size_t readers) {
     free(p->sections);
     free(p->first_item);
     free(p->first_document);
+    free(p->indices);
     free(p->lengths);
     free(p->first_of_row);
     free(p->starts);
@@ -133,7 +134,7 @@ static mldf_status add_indexed(mldf_view *view, struct growing *g, const mldf_re
         mldfi_array_reserve(&g->lengths, &g->lengths_capacity, (size_t)(g->count + rows) + 1, sizeof *g->lengths, err);
     if (status < 0)
         return status;
-    *known = reader->foreign.ops->lengths(reader->foreign.state, field, 0, rows, g->lengths + g->count);
+    *known = reader->foreign.ops->lengths(reader->foreign.state, field, 0, rows, false, g->lengths + g->count);
     for (uint64_t i = 0; *known && i < rows; i++)
         view->odd_rows += g->lengths[g->count + i] == PACKING_NULL;
     g->count += *known ? rows : 0;
@@ -284,6 +285,45 @@ static mldf_status use_stored(mldf_view *view, const struct packing_rule *rule, 
     return status;
 }
 
+/* ---- Concat plans straight from an index ------------------------------------------------------------------------------------------- */
+
+static bool read_index(const void *state, uint64_t first, uint64_t count, uint64_t *out) {
+    const struct packed_index *index = state;
+    const struct foreign *foreign = &index->reader->foreign;
+    return foreign->ops->lengths(foreign->state, index->field, first, count, true, out);
+}
+
+/* One plan for each reader, all of whose files have an index of lengths: no length is copied. *done false: the lengths must be measured. */
+static mldf_status plan_indexed(mldf_view *view, const struct packing_rule *rule, bool *done, mldf_error *err) {
+    struct packed *p = view->packed;
+    mldf_status status = MLDF_OK;
+    *done = rule->algorithm == PACKING_CONCAT && !view->rows && !p->parts &&
+            (view->reader_count == 1 || view->args[PACKED_PER_FILE].number != 0);
+    for (size_t i = 0; i < view->reader_count && *done; i++)
+        *done = view->readers[i]->foreign.ops && view->readers[i]->foreign.ops->lengths;
+    if (!*done)
+        return MLDF_OK;
+    p->indices = mldfi_alloc_zero(view->reader_count, sizeof *p->indices, err);
+    if (!p->indices)
+        return MLDF_E_MEMORY;
+    for (size_t i = 0; i < view->reader_count && status == MLDF_OK; i++) {
+        uint64_t rows = mldf_reader_sample_count(view->readers[i]);
+        p->indices[i] = (struct packed_index){view->readers[i], view->fields[i]};
+        p->first_document[i + 1] = p->first_document[i] + rows;
+        p->plan_count = i + 1;
+        status =
+            mldfi_packing_concat(rule, (struct packing_source){read_index, &p->indices[i]}, rows, &p->plans[i], err);
+    }
+    *done = status != MLDF_END;
+    for (size_t i = 0; i < p->plan_count; i++) {
+        view->empty_rows += *done ? p->plans[i].empty : 0;
+        view->odd_rows += *done ? p->plans[i].nulls : 0;
+        if (!*done)
+            mldfi_packing_free(&p->plans[i]);
+    }
+    return status < 0 ? status : MLDF_OK;
+}
+
 /* ---- All of them ------------------------------------------------------------------------------------------------------------------- */
 
 static mldf_status make_plans(mldf_view *view, const struct packing_rule *rule, mldf_error *err) {
@@ -292,7 +332,11 @@ static mldf_status make_plans(mldf_view *view, const struct packing_rule *rule, 
     size_t count = each ? view->reader_count : 1;
     struct packing_rule huge = *rule;
     huge.large = mldfi_memory_huge;
-    mldf_status status = mldfi_packed_measure(view, p, p->first_document, err);
+    bool done = false;
+    mldf_status status = plan_indexed(view, rule, &done, err);
+    if (status < 0 || done)
+        return status;
+    status = mldfi_packed_measure(view, p, p->first_document, err);
     uint64_t all = p->first_document[view->reader_count];
     if (status >= 0 && !each)
         p->first_document[1] = all;
@@ -458,7 +502,7 @@ size_t mldfi_packed_find(const mldf_view *view, uint64_t first, uint64_t end, ui
             found = find_in_table(plan, from, to, p->first_item[i], epoch, items, room, found);
             continue;
         }
-        uint64_t begin = from ? plan->ends[from - 1] : 0, stop = plan->ends[to - 1];
+        uint64_t begin = mldfi_packing_concat_place(plan, from), stop = mldfi_packing_concat_place(plan, to);
         for (uint64_t bin = begin / plan->rule.length; begin < stop && bin * plan->rule.length < stop; bin++) {
             if (found < room)
                 items[found] = p->first_item[i] + bin;

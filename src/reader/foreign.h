@@ -30,8 +30,8 @@ struct foreign_ops {
      * verify: the record of a value that no decoder takes says "other". */
     bool (*claims_file)(void *state, uint64_t sample, size_t field);
     /* Files of token ids: how long the samples [first, first + count) are, from the index alone; MLDF_NONE: that one cannot be read. False: not of
-     * this field. */
-    bool (*lengths)(void *state, size_t field, uint64_t first, uint64_t count, uint64_t *out);
+     * this field, or, with `again`, not the same whenever and with whatever samples beside it a sample is asked for. */
+    bool (*lengths)(void *state, size_t field, uint64_t first, uint64_t count, bool again, uint64_t *out);
 };
 
 /* A reader without content: its file is open and mapped. Used by src/interop, which then sets `foreign`, the schema and the count. */

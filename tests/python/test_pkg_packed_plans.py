@@ -197,6 +197,55 @@ def test_other_ways_of_storing(tmp_path, how):
             check(list(loader), want, 32, {}, max(len(w["lengths"]) for w in want))
 
 
+@pytest.mark.parametrize("everything", [False, True])
+def test_a_stored_plan_of_an_encrypted_file(tmp_path, everything, recwarn):
+    """Its items are those of the file that is not encrypted, resumed in the middle, whatever backend reads it."""
+    key = bytes(range(32))
+    opened = corpus(tmp_path / "a.mldf", texts_of(documents(21, 90)))
+    mldf.plan_tokens(opened, 32)
+    secret = tmp_path / "b.mldf"
+    mldf.repack(opened, secret, encrypt_key=key, encrypt_all=everything)
+    if everything:  # its tables are written once
+        with pytest.raises(mldf.errors.StateError, match="encrypt_all"):
+            mldf.plan_tokens(secret, 48, key=key)
+    else:
+        mldf.plan_tokens(secret, 48, key=key)
+    assert [s["name"] for s in mldf.info(secret, key=key)["sections"]].count("pack_plan") == 1
+    assert mldf.verify(secret, deep=True, key=key).ok
+    for length in (32,) if everything else (32, 48):
+        text = f"packed(tokens, {length})"
+        with mldf.Loader(opened, 4, shuffle=True, seed=2, view=text, fields=ALL) as loader:
+            want = [[np.asarray(a).tobytes() for a in b] for b in loader]
+        for backend in BACKENDS:
+            source = mldf.open(secret, key=key, backend=backend)
+            assert source.as_view(text).digest == digest(opened, text)
+            with mldf.Loader(source, 4, shuffle=True, seed=2, view=text, fields=ALL) as loader:
+                it = iter(loader)
+                got = [[np.asarray(a).tobytes() for a in next(it)] for _ in range(3)]
+                state = json.loads(json.dumps(loader.state_dict()))
+            source = mldf.open(secret, key=key, backend=backend)
+            with mldf.Loader(source, 4, shuffle=True, seed=2, view=text, fields=ALL) as loader:
+                loader.load_state_dict(state)
+                got += [[np.asarray(a).tobytes() for a in b] for b in loader]
+            assert got == want and len(want) > 5
+    assert not recwarn.list
+
+
+def test_a_plan_is_the_same_bytes_for_any_number_of_threads(tmp_path):
+    texts = texts_of(documents(22, 400))
+    sections = set()
+    for threads in (0, 1, 2, 5):
+        path, packed = tmp_path / f"{threads}.mldf", tmp_path / f"{threads}-again.mldf"
+        corpus(path, texts, threads=threads)
+        for rule in ({}, {"algorithm": "next-fit"}, {"seed": 9}):
+            mldf.plan_tokens(path, 64, **rule)
+        mldf.repack(path, packed, threads=threads)
+        for each in (path, packed):
+            section = next(s for s in mldf.info(each)["sections"] if s["name"] == "pack_plan")
+            sections.add(each.read_bytes()[section["ptr"] : section["ptr"] + section["bytes"]])
+    assert len(sections) == 1 and len(sections.pop()) > 3000
+
+
 def test_the_command_knows_packed_sequences(tmp_path):
     texts = texts_of([n or 0 for n in documents(14, 60)])
     path = corpus(tmp_path / "a.mldf", texts)

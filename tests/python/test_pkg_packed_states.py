@@ -11,6 +11,16 @@ from test_plan_tokens import documents
 # ---- Resuming ----
 
 
+def rows_of(loaders, count=None):
+    """Rows of all ranks in the order of the epoch, as bytes; of `count` batches."""
+    rows = []
+    for k, batches in enumerate(zip(*loaders)):
+        rows += [b"".join(np.asarray(a[i]).tobytes() for a in b) for b in batches for i in range(len(b[0]))]
+        if k + 1 == count:
+            break
+    return rows
+
+
 @pytest.mark.parametrize("rule", [{}, {"algorithm": "concat"}], **RULE_NAMES)
 def test_resume_at_every_batch_and_on_other_ranks(tmp_path, rule):
     texts = texts_of(documents(10, 150))
@@ -24,36 +34,55 @@ def test_resume_at_every_batch_and_on_other_ranks(tmp_path, rule):
         "threads": 1,
     }
 
-    def run(loaders, count=None):
-        """Rows of all ranks in the order of the epoch, as bytes."""
-        rows = []
-        for k, batches in enumerate(zip(*loaders)):
-            rows += [b"".join(np.asarray(a[i]).tobytes() for a in b) for b in batches for i in range(len(b[0]))]
-            if k + 1 == count:
-                break
-        return rows
-
     with mldf.Loader(path, 12, **options) as loader:
-        whole = run([loader])
+        whole = rows_of([loader])
         steps = len(loader)
     for at in range(1, steps):
         with mldf.Loader(path, 12, **options) as loader:
-            first = run([loader], at)
+            first = rows_of([loader], at)
             state = json.loads(json.dumps(loader.state_dict()))
         with mldf.Loader(path, 12, **options) as loader:
             loader.load_state_dict(state)
-            assert first + run([loader]) == whole
+            assert first + rows_of([loader]) == whole
     rows, state = [], None
     for world in (1, 2, 4, 3):
         loaders = [mldf.Loader(path, global_batch_size=12, rank=r, world_size=world, **options) for r in range(world)]
         for loader in loaders:
             if state:
                 loader.load_state_dict(state)
-        rows += run([iter(x) for x in loaders], None if world == 3 else 1)
+        rows += rows_of([iter(x) for x in loaders], None if world == 3 else 1)
         state = loaders[0].state_dict()
         for loader in loaders:
             loader.close()
     assert sorted(rows) == sorted(whole) and len(set(rows)) > 10
+
+
+@pytest.mark.parametrize("view", ["windows(tokens, 8)", "windows(tokens, 8, random=true)", "packed(tokens, 16)"])
+@pytest.mark.parametrize("mixed", [False, True])
+def test_windows_and_mixtures_resume_at_every_batch_and_on_other_ranks(tmp_path, view, mixed):
+    files = [corpus(tmp_path / f"{k}.mldf", texts_of([9 + k, 30, 17] * 20, k)) for k in range(2)]
+    options = {"shuffle": True, "seed": 4, "view": view, "fields": ["tokens"], "threads": 1, "index": True}
+    options |= {"ratios": [3, 2], "samples_per_epoch": 96} if mixed else {}
+    with mldf.Loader(files, 12, **options) as loader:
+        whole, steps = rows_of([loader]), len(loader)
+    for at in range(1, steps):
+        with mldf.Loader(files, 12, **options) as loader:
+            first = rows_of([loader], at)
+            state = json.loads(json.dumps(loader.state_dict()))
+        with mldf.Loader(files, 12, **options) as loader:
+            loader.load_state_dict(state)
+            assert first + rows_of([loader]) == whole
+    rows, state = [], None
+    for world in (1, 2, 4, 3):
+        loaders = [mldf.Loader(files, global_batch_size=12, rank=r, world_size=world, **options) for r in range(world)]
+        for loader in loaders:
+            if state:
+                loader.load_state_dict(state)
+        rows += rows_of([iter(x) for x in loaders], None if world == 3 else 1)
+        state = loaders[0].state_dict()
+        for loader in loaders:
+            loader.close()
+    assert sorted(rows) == sorted(whole) and len(set(rows)) > 40
 
 
 def test_the_same_bytes_for_any_number_of_threads(tmp_path):

@@ -252,6 +252,61 @@ def test_a_sequence_that_is_not_there_has_no_place_in_a_plan(tmp_path):
     assert view.find(1) == [] and view.find(0) != [] and view.find(4) != []
 
 
+def megatron(prefix, documents, broken=()):
+    """Lists of sequences, written here; `broken`: sequences that point outside."""
+    sequences = [s for d in documents for s in d]
+    lengths = np.array([len(s) for s in sequences], "<i4")
+    pointers = 2 * (np.cumsum(lengths, dtype="<i8") - lengths)
+    pointers[list(broken)] = 1 << 40
+    indices = np.cumsum([0] + [len(d) for d in documents]).astype("<i8")
+    np.concatenate([np.asarray(s, "<u2") for s in sequences]).tofile(f"{prefix}.bin")
+    head = b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, len(sequences), len(indices))
+    pathlib.Path(f"{prefix}.idx").write_bytes(head + lengths.tobytes() + pointers.tobytes() + indices.tobytes())
+    return f"{prefix}.idx"
+
+
+@pytest.mark.parametrize("order", ["ascending", "shared"])
+@pytest.mark.parametrize("ends", ["", ", bos=1, eos=2"])
+def test_concat_of_a_large_index_is_that_of_its_documents(tmp_path, ends, order):
+    """Thousands of documents, of several sequences, of none, empty, and some that cannot be read. The lengths come from the index; where its documents
+    are not in order, they are measured."""
+    rng = np.random.default_rng(5)
+    documents = [
+        [rng.integers(0, 60000, rng.integers(0, 9)).tolist() for _ in range(rng.choice([0, 1, 1, 1, 3]))]
+        for _ in range(9001)
+    ]
+    count = sum(map(len, documents))
+    broken = rng.integers(0, count, 20).tolist()
+    path = megatron(tmp_path / "a", documents, broken)
+    if order == "shared":  # document 5 goes back to sequence 0: the one before it ends before it begins
+        data = bytearray(pathlib.Path(path).read_bytes())
+        at = 34 + 12 * count + 8 * 5
+        data[at : at + 8] = bytes(8)
+        pathlib.Path(path).write_bytes(data)
+    numbers = np.cumsum([0] + [len(d) for d in documents])
+    if order == "shared":
+        numbers[5] = 0
+    whole, rows, left = [s for d in documents for s in d], [], count
+    for first, last in zip(numbers, numbers[1:]):
+        odd = first > last or last - first > left  # a file has no more sequences in documents than it has
+        left -= 0 if odd else last - first
+        odd = odd or any(first <= b < last for b in broken)
+        rows.append(None if odd else [t for s in whole[first:last] for t in s])
+    same = tmp_path / "same.mldf"
+    mldf.write(same, [{"tokens": r} for r in rows], {"tokens": mldf.Tokens(65000, nullable=True)})
+    text = f"packed(tokens, 64, algorithm=concat, pad=0, ends=next{ends})"
+    one, two = mldf.open(path).as_view(text), mldf.open(same).as_view(text)
+    assert len(one) == len(two) > 400 and one.digest == two.digest
+    for row in [0, 4, 5, 63, 64, 65, 4095, 4096, 9000, *rng.integers(0, 9001, 40).tolist()]:
+        assert one.find(row) == two.find(row)
+    runs = []
+    for source in (mldf.open(path), same):
+        fields = ["tokens", "labels", "documents", "cu_seqlens"]
+        with mldf.Loader(source, 16, shuffle=True, seed=3, view=text, fields=fields, threads=2) as loader:
+            runs.append([np.asarray(a).tobytes() for b in loader for a in b])
+    assert runs[0] == runs[1]
+
+
 # ---- datatrove's files, written ----
 
 

@@ -1,6 +1,7 @@
 /* Pack plans: a million documents, every token once, padding; sections written and read; rules that make no sense. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "check.h"
 #include "format/packing.h"
@@ -105,6 +106,74 @@ static void concat_cuts_every_length_tokens(void) {
     mldfi_packing_free(&plan);
 }
 
+static bool from_array(const void *state, uint64_t first, uint64_t count, uint64_t *out) {
+    memcpy(out, (const uint64_t *)state + first, count * sizeof *out);
+    return true;
+}
+
+static bool from_nothing(const void *state, uint64_t first, uint64_t count, uint64_t *out) {
+    (void)state, (void)first, (void)count, (void)out;
+    return false;
+}
+
+/* Every place of every sequence, held against the run of all documents written out. Rows fill some blocks, and end in the middle of one or at its end. */
+static void concat_is_the_run_of_all_documents(void) {
+    enum { MOST = 9000 };
+    static uint64_t lengths[MOST], row_of[MOST * 16], begins[MOST + 1];
+    uint64_t state = 88172645463325252ull;
+    for (uint64_t rows = 0; rows <= MOST; rows = rows < 70 ? rows + 1 : rows < 200 ? rows + 58 : rows * 3) {
+        uint64_t total = 0, bad = 0, at = 0, empty = 0, nulls = 0, most = 0;
+        for (uint64_t i = 0; i < rows; i++) {
+            state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+            uint64_t n = state % 14;
+            lengths[i] = n == 13 ? PACKING_NULL : n > 9 ? 0 : n;
+            empty += lengths[i] == 0;
+            nulls += lengths[i] == PACKING_NULL;
+            begins[i] = total;
+            for (uint64_t k = 0; mldfi_packing_is_there(lengths[i]) && k < lengths[i] + 2; k++)
+                row_of[total++] = i;
+        }
+        begins[rows] = total;
+        struct packing_rule rule = {.length = 7, .align = 1, .bos = 4, .eos = 7, .algorithm = PACKING_CONCAT};
+        struct packing plan, again;
+        struct packing_cursor cursor;
+        struct packing_piece piece;
+        mldf_error err;
+        CHECK_OK(mldfi_packing_concat(&rule, (struct packing_source){from_array, lengths}, rows, &plan, &err), &err);
+        CHECK_OK(mldfi_packing_make(&rule, lengths, rows, &again, &err), &err);
+        CHECK_EQ_U64((total + 6) / 7, plan.bins);
+        CHECK_EQ_U64(mldfi_packing_hash(lengths, rows), plan.lengths_hash);
+        CHECK(plan.bins == again.bins && plan.pieces == again.pieces && plan.lengths_hash == again.lengths_hash);
+        CHECK(plan.empty == empty && plan.nulls == nulls);
+        for (uint64_t i = 0; i <= rows; i++)
+            bad += mldfi_packing_concat_place(&plan, i) != begins[i];
+        uint64_t pieces = 0;
+        for (uint64_t b = 0; b < plan.bins; b++) {
+            uint64_t before = pieces;
+            bad += at != b * 7;
+            mldfi_packing_concat_begin(&plan, b, &cursor);
+            for (; mldfi_packing_concat_next(&plan, &cursor, &piece); pieces++) {
+                uint64_t first = at - begins[row_of[at]], places = piece.length + cursor.bos + cursor.eos;
+                bad += piece.document != row_of[at] || cursor.bos != (first == 0) ||
+                       piece.from != (first ? first - 1 : 0) || row_of[at + places - 1] != row_of[at] ||
+                       cursor.eos != (at + places == begins[piece.document + 1]);
+                at += places;
+            }
+            most = pieces - before > most ? pieces - before : most;
+        }
+        CHECK_EQ_U64(0, bad);
+        CHECK_EQ_U64(total, at);
+        CHECK_EQ_U64(pieces, plan.pieces);
+        CHECK_EQ_U64(most, plan.most_pieces);
+        mldfi_packing_free(&plan);
+        mldfi_packing_free(&again);
+        if (rows)
+            CHECK(mldfi_packing_concat(&rule, (struct packing_source){from_nothing, NULL}, rows, &plan, &err) ==
+                  MLDF_END);
+        mldfi_packing_free(&plan);
+    }
+}
+
 static void a_section_reads_as_it_was_written(void) {
     uint64_t lengths[100];
     struct packing plans[2], again[PACKING_PLANS];
@@ -161,6 +230,7 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_million_documents_leave_almost_no_padding);
     RUN(concat_cuts_every_length_tokens);
+    RUN(concat_is_the_run_of_all_documents);
     RUN(a_section_reads_as_it_was_written);
     RUN(documents_that_no_piece_can_name_are_refused);
     return check_end();
