@@ -24,10 +24,11 @@ static void walk(const mldf_field *field, const mldf_value *value) {
             require(begin <= end && end <= tokens.count);
     for (int level = MLDF_LEVEL_PARAGRAPH; level <= MLDF_LEVEL_SENTENCE; level++) {
         bool levels = field->type_id == MLDF_TEXT_HIERARCHICAL;
-        require((mldf_tokens_level(field, value, (mldf_token_level)level, &tokens, &err) == MLDF_OK) == levels);
-        for (uint64_t i = 0; levels && i < tokens.documents && i < 1 << 16; i++)
+        mldf_status status = mldf_tokens_level(field, value, (mldf_token_level)level, &tokens, &err);
+        require(levels ? status == MLDF_OK || status == MLDF_E_CORRUPT : status == MLDF_E_TYPE);
+        for (uint64_t i = 0; status == MLDF_OK && i < tokens.documents && i < 1 << 16; i++)
             if (mldf_tokens_document(&tokens, i, &begin, &end, &err) == MLDF_OK)
-                require(begin <= end && end <= tokens.count);
+                require(begin < end && end <= tokens.count);
     }
 }
 

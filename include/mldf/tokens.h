@@ -37,7 +37,8 @@ typedef struct mldf_tokens {
 /* What a value that was read holds. Borrowed from it. MLDF_E_TYPE: a null, or not a value of a token field. */
 MLDF_API MLDF_NODISCARD mldf_status mldf_tokens_of(const mldf_field *field, const mldf_value *value, mldf_tokens *out,
                                                    mldf_error *err);
-/* The same, with the paragraphs or sentences of a text_hierarchical value as its documents. MLDF_E_TYPE where the field has no such level. */
+/* The same, with the paragraphs or sentences of a text_hierarchical value as its documents. MLDF_E_TYPE where the field has no such level,
+ * MLDF_E_CORRUPT where its ends do not ascend to the number of tokens. */
 typedef enum mldf_token_level {
     MLDF_LEVEL_DOCUMENT = 0,
     MLDF_LEVEL_PARAGRAPH = 1,

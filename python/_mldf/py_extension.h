@@ -149,6 +149,7 @@ bool option_bool(PyObject *dict, const char *name, bool *out);
 PyObject *option_find(PyObject *dict, const char *name);
 bool option_int(PyObject *dict, const char *name, int *out);
 bool option_u64(PyObject *dict, const char *name, uint64_t *out);
+bool option_u32(PyObject *dict, const char *name, uint32_t *out);
 /* "max_decoded_bytes", for all files that are opened with the context. */
 bool option_double(PyObject *dict, const char *name, double *out);
 bool option_limit(PyObject *dict, struct context *context);

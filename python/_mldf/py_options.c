@@ -40,6 +40,19 @@ bool option_u64(PyObject *dict, const char *name, uint64_t *out) {
     return !PyErr_Occurred();
 }
 
+bool option_u32(PyObject *dict, const char *name, uint32_t *out) {
+    uint64_t found = *out;
+    if (!option_u64(dict, name, &found))
+        return false;
+    if (found > UINT32_MAX) {
+        PyErr_Format(PyExc_OverflowError, "%s: %llu; the most is %lu", name, (unsigned long long)found,
+                     (unsigned long)UINT32_MAX);
+        return false;
+    }
+    *out = (uint32_t)found;
+    return true;
+}
+
 bool option_double(PyObject *dict, const char *name, double *out) {
     PyObject *value = option_find(dict, name);
     if (!value)

@@ -171,7 +171,6 @@ static bool fill_pack(struct operation *op) {
     mldf_pack_options *o = &op->how.pack;
     *o = (mldf_pack_options)MLDF_PACK_OPTIONS_INIT;
     int format = MLDF_SOURCE_AUTO, layout = MLDF_LAYOUT_AUTO, delimiter = 0;
-    uint64_t rate = 0, fps[2] = {0, 0};
     bool fine = operation_writer(op, &o->writer) && option_int(op->options, "format", &format) &&
                 option_int(op->options, "layout", &layout) && option_int(op->options, "delimiter", &delimiter) &&
                 option_schema(op->options, "schema", op->state, context_get(op->context), &op->schema) &&
@@ -185,12 +184,9 @@ static bool fill_pack(struct operation *op) {
                 option_text(op->options, "file_root", &o->file_root) &&
                 option_bool(op->options, "allow_outside", &o->allow_outside) &&
                 option_bool(op->options, "number_keys", &o->number_keys) && option_bool(op->options, "cut", &o->cut) &&
-                option_u64(op->options, "audio_rate", &rate) &&
-                option_bool(op->options, "audio_mono", &o->audio_mono) && option_u64(op->options, "fps_num", &fps[0]) &&
-                option_u64(op->options, "fps_den", &fps[1]);
-    o->audio_rate = (uint32_t)rate;
-    o->fps_num = (uint32_t)fps[0];
-    o->fps_den = (uint32_t)fps[1];
+                option_u32(op->options, "audio_rate", &o->audio_rate) &&
+                option_bool(op->options, "audio_mono", &o->audio_mono) &&
+                option_u32(op->options, "fps_num", &o->fps_num) && option_u32(op->options, "fps_den", &o->fps_den);
     int limit = 0, processes = 0, eos = -1, bos = -1;
     op->tokenizer_options = (mldf_tokenizer_options)MLDF_TOKENIZER_OPTIONS_INIT;
     op->tokenize = (mldf_tokenize_options)MLDF_TOKENIZE_OPTIONS_INIT;

@@ -129,6 +129,13 @@ def _video_file(root: pathlib.Path, info: dict[str, Any], name: str, episode: di
     return _inside(root, info["video_path"].format(video_key=name, **found)), start
 
 
+def _opened(file: pathlib.Path) -> tuple[Video, Any]:
+    """An MP4 file taken apart, and the seconds from its first frame on that its frames are shown at."""
+    video = Video.pack(file, audio=False)
+    pts = video.pts  # made for all frames each time that it is asked for
+    return video, pts - pts[0]
+
+
 class _Files:
     """MP4 files taken apart, each once while episodes follow each other: the file at hand and the next one of each
     camera, which another thread works on meanwhile.
@@ -138,22 +145,32 @@ class _Files:
 
     def __init__(self, wanted: dict[str, list[pathlib.Path]]) -> None:
         self._wanted = wanted
+        self._following = {camera: self._others(files) for camera, files in wanted.items()}
         import concurrent.futures  # the package is imported without it
 
         self._pool = concurrent.futures.ThreadPoolExecutor(max(1, min(4, os.cpu_count() or 1)))
-        self._made: dict[tuple[str, pathlib.Path], concurrent.futures.Future[Video]] = {}
+        self._made: dict[tuple[str, pathlib.Path], concurrent.futures.Future[tuple[Video, Any]]] = {}
 
-    def get(self, camera: str, episode: int) -> Video:
-        """The file of a camera's episode, counted from 0."""
-        files = self._wanted[camera]
-        at_hand = files[episode]
-        following = next((file for file in files[episode + 1 :] if file != at_hand), at_hand)
+    @staticmethod
+    def _others(files: list[pathlib.Path]) -> list[pathlib.Path]:
+        """For each episode the first other file that a later one is in; its own where there is none."""
+        out = list(files)
+        for i in range(len(files) - 2, -1, -1):
+            if files[i + 1] != files[i]:
+                out[i] = files[i + 1]
+            elif out[i + 1] != files[i + 1]:
+                out[i] = out[i + 1]
+        return out
+
+    def get(self, camera: str, episode: int) -> tuple[Video, Any]:
+        """The file of a camera's episode, counted from 0, and the second that each of its frames is shown at."""
+        at_hand, following = self._wanted[camera][episode], self._following[camera][episode]
         kept = ((camera, at_hand), (camera, following))
         for key in [key for key in self._made if key[0] == camera and key not in kept]:
             del self._made[key]
         for key in kept:
             if key not in self._made:
-                self._made[key] = self._pool.submit(Video.pack, key[1], audio=False)
+                self._made[key] = self._pool.submit(_opened, key[1])
         try:
             return self._made[camera, at_hand].result()
         except FileNotFoundError:
@@ -166,9 +183,11 @@ class _Files:
         self._pool.shutdown(cancel_futures=True)
 
 
-def _episode(name: str, number: int, file: pathlib.Path, video: Video, times: Any, tolerance: float) -> Video:
+def _episode(
+    name: str, number: int, file: pathlib.Path, opened: tuple[Video, Any], times: Any, tolerance: float
+) -> Video:
     """Of a file's video the frames of one episode, whose rows are shown at these seconds of the file."""
-    shown = video.pts - video.pts[0]
+    video, shown = opened
     after = np.clip(np.searchsorted(shown, times), 1, max(len(shown) - 1, 1))
     before = after - 1
     after = np.minimum(after, len(shown) - 1)

@@ -48,7 +48,7 @@ class Multimodal(Field):
     ----------
     parts
         Role → field: the kinds that parts may be of. 1 to 32; numbers, bytes, arrays, JSON, images, audio, video, text
-        and tokens. A video is a part as frames (VideoFrames); one that is packed (CompressedVideo) cannot be.
+        and tokens. A video is a part as frames (VideoFrames) or as packets (CompressedVideo).
     nullable
         A sample may lack the whole list.
     compress

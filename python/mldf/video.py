@@ -274,7 +274,11 @@ class Video(Sequence[Any]):
     @property
     def pts(self) -> npt.NDArray[np.float64]:
         """The second that each frame is shown from."""
-        return np.asarray([float(int(tick) * self.tick) for tick in self.ticks], np.float64)
+        ticks, tick = self.ticks, self.tick
+        most = max(abs(int(ticks.min())), abs(int(ticks.max()))) if len(ticks) else 0
+        if max(most * tick.numerator, tick.denominator) < 2**53:  # exact, so the quotient is the nearest number
+            return np.asarray(ticks * tick.numerator / tick.denominator, np.float64)
+        return np.asarray([float(int(t) * tick) for t in ticks], np.float64)
 
     @property
     def fps(self) -> fractions.Fraction | None:

@@ -23,6 +23,14 @@ static uint64_t count_of(const struct tokens_record *r, size_t level) {
 
 /* ---- Checks ------------------------------------------------------------------------------------------------------------------------ */
 
+static mldf_status check_last(const struct tokens_record *r, size_t level, uint32_t end, mldf_error *err) {
+    if (end == r->count)
+        return MLDF_OK;
+    return mldfi_fail_at(err, MLDF_E_CORRUPT, MLDF_NONE,
+                         "the last of %" PRIu64 " %s ends at %" PRIu32 ", and there are %" PRIu64 " tokens",
+                         count_of(r, level), names[level], end, r->count);
+}
+
 mldf_status mldfi_levels_check(const struct tokens_record *r, const uint8_t *table, mldf_error *err) {
     if (r->documents < (r->count > 0) || r->documents > r->sentences)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, TOKENS_PARAGRAPHS_43,
@@ -33,11 +41,7 @@ mldf_status mldfi_levels_check(const struct tokens_record *r, const uint8_t *tab
                              r->sentences, r->count);
     for (size_t level = 0; table && level < LEVELS && r->count; level++) {
         uint64_t last = level == PARAGRAPHS ? r->documents : r->documents + r->sentences;
-        uint32_t end = mldfi_load_u32(table + 4 * (last - 1));
-        if (end != r->count)
-            return mldfi_fail_at(err, MLDF_E_CORRUPT, MLDF_NONE,
-                                 "the last of %" PRIu64 " %s ends at %" PRIu32 ", and there are %" PRIu64 " tokens",
-                                 count_of(r, level), names[level], end, r->count);
+        TRY(check_last(r, level, mldfi_load_u32(table + 4 * (last - 1)), err));
     }
     return MLDF_OK;
 }
@@ -53,7 +57,7 @@ static mldf_status check_ascending(const struct tokens_record *r, size_t level, 
                                  (int)strlen(names[level]) - 1, names[level], i, end, before, r->count);
         before = end;
     }
-    return MLDF_OK;
+    return check_last(r, level, before, err);
 }
 
 mldf_status mldfi_levels_check_ends(const struct tokens_record *r, const uint8_t *table, mldf_error *err) {
@@ -146,11 +150,14 @@ mldf_status mldf_tokens_level(const mldf_field *field, const mldf_value *value, 
         return mldfi_fail(err, MLDF_E_TYPE, "field \"%s\" of type %s has no level %d", field->name, field->type_name,
                           (int)level);
     const uint8_t *record = value->record, *table = (const uint8_t *)value->data + mldfi_align_up(value->bytes, 8);
-    uint64_t paragraphs = mldfi_load_u32(record + TOKENS_PARAGRAPHS_43);
-    out->documents = level == MLDF_LEVEL_PARAGRAPH ? paragraphs : mldfi_load_u32(record + TOKENS_SENTENCES_43);
+    struct tokens_record r = {.count = value->dims[0],
+                              .documents = mldfi_load_u32(record + TOKENS_PARAGRAPHS_43),
+                              .sentences = mldfi_load_u32(record + TOKENS_SENTENCES_43)};
+    const size_t which = level == MLDF_LEVEL_PARAGRAPH ? PARAGRAPHS : SENTENCES;
+    out->documents = count_of(&r, which);
     if (out->documents)
-        out->table = level == MLDF_LEVEL_PARAGRAPH ? table : table + 4 * paragraphs;
-    return MLDF_OK;
+        out->table = which == PARAGRAPHS ? table : table + 4 * r.documents;
+    return check_ascending(&r, which, out->table, err);
 }
 
 mldf_status mldf_tokens_levels_value(mldf_dtype dtype, const void *ids, uint64_t count, const uint32_t *paragraphs,

@@ -42,7 +42,8 @@ mldf_status mldf_tokens_document(const mldf_tokens *tokens, uint64_t index, uint
         return mldfi_fail(err, MLDF_E_RANGE, "document %" PRIu64 " of %" PRIu64, index, tokens->documents);
     *begin = index ? end_of(tokens, index - 1) : 0;
     *end = end_of(tokens, index);
-    if (*begin > *end || *end > tokens->count)
+    bool empty = *begin == *end && tokens->table && tokens->type_id == MLDF_TEXT_HIERARCHICAL;
+    if (*begin > *end || *end > tokens->count || empty)
         return mldfi_fail(err, MLDF_E_CORRUPT, "document %" PRIu64 " is tokens %" PRIu64 " to %" PRIu64 " of %" PRIu64,
                           index, *begin, *end, tokens->count);
     return MLDF_OK;

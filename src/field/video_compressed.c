@@ -77,11 +77,26 @@ static mldf_status ignore_image(void *user, uint64_t number, const struct av_ima
     return MLDF_OK;
 }
 
+mldf_status mldfi_video_check_sound(const struct video_head *head, struct media_kit *kit, const uint8_t *payload,
+                                    mldf_error *err) {
+    void *audio;
+    if (!head->sound.there)
+        return MLDF_OK;
+    TRY(mldfi_kit_worker(kit, FAMILY_AUDIO, &audio, err));
+    mldf_status status = mldfi_audio_is_packets(head->sound.info.codec)
+                             ? mldfi_audio_check_packets(audio, &head->sound.info, payload + head->sound.at,
+                                                         head->sound.bytes, true, err)
+                             : mldfi_audio_check_bytes(&head->sound.info, head->sound.bytes, err);
+    if (status < 0)
+        mldfi_error_prefix(err, "sound");
+    return status;
+}
+
 /* Every frame and the whole sound, decoded. */
 static mldf_status decode_whole(const struct video_head *head, const struct audio_bytes *in, const uint8_t *payload,
                                 mldf_error *err) {
     struct media_kit kit = {0};
-    void *video, *audio;
+    void *video;
     mldf_status status = mldfi_kit_worker(&kit, FAMILY_VIDEO, &video, err);
     uint64_t *numbers =
         status == MLDF_OK ? mldfi_alloc_zero((size_t)head->video.frames + 1, sizeof *numbers, err) : NULL;
@@ -92,15 +107,8 @@ static mldf_status decode_whole(const struct video_head *head, const struct audi
     if (status == MLDF_OK)
         status = mldfi_video_decode(video, head, in, numbers, head->video.frames, ignore_image, NULL, err);
     free(numbers);
-    if (status == MLDF_OK && head->sound.there &&
-        (status = mldfi_kit_worker(&kit, FAMILY_AUDIO, &audio, err)) == MLDF_OK) {
-        status = mldfi_audio_is_packets(head->sound.info.codec)
-                     ? mldfi_audio_check_packets(audio, &head->sound.info, payload + head->sound.at, head->sound.bytes,
-                                                 true, err)
-                     : mldfi_audio_check_bytes(&head->sound.info, head->sound.bytes, err);
-        if (status < 0)
-            mldfi_error_prefix(err, "sound");
-    }
+    if (status == MLDF_OK)
+        status = mldfi_video_check_sound(head, &kit, payload, err);
     mldfi_kit_free(&kit);
     return status;
 }

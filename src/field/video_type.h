@@ -18,13 +18,16 @@ struct video_state {
 mldf_status mldfi_video_encode_worker(const struct schema_field *field, void *worker, const mldf_value *value,
                                       uint8_t *record, mldf_buffer *scratch, const void **payload,
                                       uint64_t *payload_bytes, mldf_error *err);
+/* The whole sound decoded, where there is one; payload: the video's. */
+mldf_status mldfi_video_check_sound(const struct video_head *head, struct media_kit *kit, const uint8_t *payload,
+                                    mldf_error *err);
 /* video_cut.c. A value that is packed already, as bytes (mldf_video_pack): is it one, and what is stored of it. */
 bool mldfi_video_is_packed(const mldf_value *value);
 mldf_status mldfi_video_take_packed(const struct video_state *state, const mldf_value *value, uint8_t *record,
                                     mldf_buffer *scratch, const void **payload, uint64_t *payload_bytes,
                                     mldf_error *err);
-/* Frames [first, first + count) without sound: the record without ptr and size, and the payload, appended. whole: the record of the whole. Its tables
- * were checked. */
+/* Frames [first, first + count) without sound: the record without ptr and size, and the payload, appended. whole: the record of the whole. What
+ * is taken of its tables is checked. */
 mldf_status mldfi_video_cut(const uint8_t *whole, const struct video_head *head, const struct audio_bytes *in,
                             uint32_t first, uint32_t count, uint8_t *record, mldf_buffer *out, mldf_error *err);
 /* The streams that are taken of a file; UINT32_MAX: there is none. */

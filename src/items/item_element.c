@@ -71,5 +71,6 @@ mldf_status mldfi_item_element(const mldf_reader *reader, size_t field, const st
     out->data = step ? (const uint8_t *)out->data + place->within * step : NULL;
     out->bytes = step;
     out->record = NULL; /* it speaks of the whole value */
+    out->record_bytes = 0;
     return MLDF_OK;
 }

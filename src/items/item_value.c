@@ -41,8 +41,10 @@ mldf_status mldfi_item_row(const mldf_reader *reader, uint64_t row, size_t field
         cache->rows[slot].reader = reader;
         cache->rows[slot].row = row;
         cache->rows[slot].value = *out;
-        if (!mapped)
+        if (!mapped) {
             cache->rows[slot].value.record = NULL;
+            cache->rows[slot].value.record_bytes = 0;
+        }
     }
     return status;
 }
@@ -101,10 +103,13 @@ static mldf_status get_piece(const mldf_view *view, const mldf_reader *reader, c
     return status;
 }
 
-/* The value as the item has it. */
+/* The value as the item has it. An array's record speaks of the row's whole one, and of tables after its elements: a piece has none, wherever it is cut. */
 static void set_steps(mldf_value *value, uint64_t steps, size_t step, const void *data) {
-    if (value->kind == MLDF_KIND_ARRAY)
+    if (value->kind == MLDF_KIND_ARRAY) {
         value->dims[0] = steps;
+        value->record = NULL;
+        value->record_bytes = 0;
+    }
     value->bytes = steps * step;
     value->data = value->bytes ? data : NULL;
 }

@@ -221,7 +221,10 @@ struct packed_item {
     mldf_buffer aside;
     int64_t *tokens; /* of an objective: length of them, and as many labels */
     struct packed_image *images;
-    mldf_buffer whole; /* a sample of several parts, where it is not mapped */
+    mldf_buffer whole;               /* a sample of several parts, where it is not mapped */
+    const mldf_reader *whole_reader; /* whose row whole_row is whole_value; NULL: none */
+    uint64_t whole_row;
+    mldf_value whole_value;
     size_t image_count, image_capacity;
 };
 void mldfi_packed_item_free(struct packed_item *item);

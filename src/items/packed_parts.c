@@ -232,6 +232,7 @@ struct stream {
     const uint8_t *table;
     uint64_t parts, payload_bytes;
     uint64_t next, at;
+    uint64_t end;     /* of the bytes of the parts so far: no byte is of two parts */
     bool some, ended; /* a part has tokens; eos was given */
 };
 
@@ -252,6 +253,18 @@ static mldf_status cost_of(const struct stream *s, const struct parts_entry *e, 
     return MLDF_OK;
 }
 
+/* Parts lie one after the other. Parts that share bytes would make a batch of any size from a small file. */
+static mldf_status pass_bytes(struct stream *s, const struct parts_entry *e, mldf_error *err) {
+    if (e->null || !e->bytes)
+        return MLDF_OK;
+    if (e->offset < s->end)
+        return mldfi_fail(err, MLDF_E_CORRUPT,
+                          "part %" PRIu64 " (%s) begins at byte %" PRIu64 ", and the one before ends at %" PRIu64,
+                          s->next, e->of->name, e->offset, s->end);
+    s->end = e->offset + e->bytes; /* inside the payload */
+    return MLDF_OK;
+}
+
 /* The next run that is not empty. MLDF_END: there are no more. bos comes first, but only in front of something. */
 static mldf_status next_run(struct stream *s, struct run *out, mldf_error *err) {
     const struct packed_parts *p = s->view->packed->parts;
@@ -268,6 +281,7 @@ static mldf_status next_run(struct stream *s, struct run *out, mldf_error *err) 
             s->at = 1;
             return MLDF_OK;
         }
+        TRY(pass_bytes(s, &out->entry, err));
         out->part = s->next++;
         if (!out->count)
             continue;
@@ -312,7 +326,7 @@ static mldf_status measure_stream(struct stream *s, uint64_t *total, mldf_error 
     while ((status = next_run(s, &run, err)) == MLDF_OK)
         ;
     *total = s->at;
-    s->next = s->at = 0;
+    s->next = s->at = s->end = 0;
     s->some = s->ended = false;
     return status;
 }
@@ -460,8 +474,24 @@ static mldf_status put_run(const mldf_view *view, const struct run *run, const u
     return MLDF_OK;
 }
 
-static mldf_status put_stream(const mldf_view *view, const mldf_value *value, uint64_t at, struct packed_item *item,
-                              struct packed_piece *out, mldf_error *err) {
+/* The plan's last piece of a row ends where the stream does; with long=truncate, where a sequence is full. */
+static mldf_status check_end(const mldf_view *view, const struct stream *s, uint64_t full, bool last,
+                             const struct packed_piece *piece, mldf_error *err) {
+    uint64_t planned = piece->from + piece->length;
+    bool truncated = view->packed->parts->long_documents == PACKING_TRUNCATE && full != MLDF_NONE;
+    uint64_t wanted = truncated ? full : s->at;
+    if (last ? planned == wanted : planned <= s->at)
+        return MLDF_OK;
+    return mldfi_fail(err, MLDF_E_CORRUPT,
+                      "its parts have %" PRIu64 " tokens%s, and %" PRIu64
+                      " were expected; record and parts do not agree",
+                      wanted, wanted > planned ? " or more" : "", planned);
+}
+
+static mldf_status put_stream(const mldf_view *view, const mldf_value *value, uint64_t at, bool last,
+                              struct packed_item *item, struct packed_piece *out, mldf_error *err) {
+    const uint64_t end = out->from + out->length, length = (uint64_t)view->args[PACKED_LENGTH].number;
+    uint64_t full = MLDF_NONE; /* where the first sequence of the stream ends, if there is more than one */
     struct stream s = {.view = view, .state = state_of(view, out->reader), .reader = out->reader};
     size_t place = (size_t)mldfi_align_up(item->arena.size, 8), bytes = ((size_t)out->length + 1) * 8;
     struct run run;
@@ -476,37 +506,50 @@ static mldf_status put_stream(const mldf_view *view, const mldf_value *value, ui
     int64_t *ids = (int64_t *)(void *)(item->arena.data + place);
     item->arena.size = place + bytes;
     ids[out->length] = 0;
-    while ((status = next_run(&s, &run, err)) == MLDF_OK)
+    while ((status = next_run(&s, &run, err)) == MLDF_OK && run.begin <= end) {
+        if (full == MLDF_NONE && s.at > length)
+            full = run.kind == RUN_IMAGE ? run.begin : length;
         if ((status = put_run(view, &run, value->data, at, item, out, ids, err)) < 0)
             return status;
+    }
     if (status < 0)
         return status;
-    out->tokens = s.at;
+    out->tokens = s.at;                           /* or fewer than there are, but more than the piece needs */
     out->ids = (const uint8_t *)(uintptr_t)place; /* an offset, until the arena has come to rest */
-    if (out->from + out->length > s.at)
-        return mldfi_fail(err, MLDF_E_CORRUPT,
-                          "its parts have %" PRIu64 " tokens, and %" PRIu64
-                          " were expected; record and parts do not agree",
-                          s.at, out->from + out->length);
+    return check_end(view, &s, full, last, out, err);
+}
+
+/* The row's value, which pieces that follow each other share: a long document is read once, not once for each piece. */
+static mldf_status get_whole(const mldf_view *view, const mldf_reader *reader, const struct packed_piece *piece,
+                             struct packed_item *item, mldf_error *err) {
+    if (item->whole_reader == reader && item->whole_row == piece->row)
+        return MLDF_OK;
+    item->whole_reader = NULL;
+    TRY(mldfi_reader_get_packed(reader, piece->row, view->fields[piece->reader], &item->whole, &item->whole_value,
+                                err));
+    item->whole_reader = reader;
+    item->whole_row = piece->row;
     return MLDF_OK;
 }
 
 mldf_status mldfi_packed_parts_piece(const mldf_view *view, const mldf_reader *const *readers,
                                      const struct packed_step *step, uint64_t at, struct packed_item *item,
                                      struct packed_piece *out, mldf_error *err) {
+    const uint64_t *first_of_row = view->packed->first_of_row;
+    const mldf_value *value = &item->whole_value;
     uint64_t begin, known;
-    mldf_value value;
     *out = (struct packed_piece){.length = step->length, .dtype = MLDF_I64};
     mldfi_packed_document(view, view->packed, step->document, &out->reader, &out->row, &begin, &known);
     out->document = view->first_row[out->reader] + out->row;
     out->from = begin + step->from;
     const mldf_reader *reader = readers[out->reader];
-    mldf_status status =
-        mldfi_reader_get_packed(reader, out->row, view->fields[out->reader], &item->whole, &value, err);
-    if (status >= 0 && (value.kind == MLDF_KIND_NULL || value.record_bytes != PARTS_RECORD))
+    bool last =
+        first_of_row && step->document + 1 == first_of_row[out->document + 1] && step->from + step->length == known;
+    mldf_status status = get_whole(view, reader, out, item, err);
+    if (status >= 0 && (value->kind == MLDF_KIND_NULL || value->record_bytes != PARTS_RECORD))
         status = mldfi_fail(err, MLDF_E_CORRUPT, "it is null, and the plan has a piece of it");
     if (status >= 0)
-        status = put_stream(view, &value, at, item, out, err);
+        status = put_stream(view, value, at, last, item, out, err);
     return status < 0 ? in_row(view, reader, out->row, status, err) : MLDF_OK;
 }
 

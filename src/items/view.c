@@ -123,8 +123,8 @@ static mldf_status bind(mldf_view *view, mldf_error *err) {
         if (status >= 0) {
             const struct schema_field *f = &schema->fields[view->fields[i]];
             struct edge edge = {0};
-            if (view->map->parts && f->type == &mldfi_type_multimodal)
-                continue;
+            if (view->map->parts && f->type == &mldfi_type_multimodal && mldfi_packed_is_parts(view))
+                continue; /* view_packed.c looks at the kinds of its parts */
             if (!f->type || !f->type->steps || !f->type->edge || f->type->edge(f, NULL, &edge, NULL) < 0 ||
                 edge.ndim == 0)
                 status = mldfi_fail(err, MLDF_E_TYPE,

@@ -238,8 +238,7 @@ mldf_status mldfi_plan_prepare(const struct plan *plan, struct plan_worker *work
     return status;
 }
 
-/* Is the length of the output so many entries, or so long as all of them are stored? */
-static bool counts_entries(const struct chain *c) {
+bool mldfi_counts_entries(const struct chain *c) {
     const struct plan_output *output = &c->output;
     bool kept = c->stacked;
     for (size_t i = 0; i < c->op_count && !kept; i++)
@@ -255,7 +254,7 @@ mldf_status mldfi_plan_record_length(const struct plan *plan, struct plan_worker
     const struct chain *c = &plan->graph.chains[chain];
     mldf_value value;
     *out = (struct plan_length){{0}};
-    if (!counts_entries(c) || !feed->record)
+    if (!mldfi_counts_entries(c) || !feed->record)
         return MLDF_END;
     mldf_status status =
         feed->record(feed->user, position, c->field, &worker->sides[0].chains[chain].part.bytes, &value, err);

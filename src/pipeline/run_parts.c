@@ -262,6 +262,17 @@ static mldf_status in_entry(const struct chain *c, uint64_t entry, mldf_status s
     return status;
 }
 
+/* Lengths by which batches were planned came from the record alone (mldfi_plan_record_length): the parts are held against it. */
+static mldf_status check_total(const struct chain *c, const struct part_memory *m, uint64_t entries, uint64_t steps,
+                               mldf_error *err) {
+    uint64_t said, found = c->stacked ? entries : steps;
+    if (m->null || !mldfi_counts_entries(c) ||
+        !c->of->type->part_total(c->of, c->part, record_of(m), c->stacked, &said) || said == found)
+        return MLDF_OK;
+    return mldfi_fail(err, MLDF_E_CORRUPT, "%s: the record says %" PRIu64 "%s, and the parts have %" PRIu64,
+                      c->part->name, said, c->stacked ? " parts" : "", found);
+}
+
 mldf_status mldfi_shape_entries(const struct run *r, struct side *side, size_t chain, mldf_error *err) {
     const struct chain *c = &r->plan->graph.chains[chain];
     struct chain_memory *memory = &side->chains[chain];
@@ -280,6 +291,8 @@ mldf_status mldfi_shape_entries(const struct run *r, struct side *side, size_t c
     side->entry = 0;
     memory->null = memory->filled = false;
     lift(c, count, steps, &memory->tensor);
+    if (status == MLDF_OK)
+        status = check_total(c, &memory->part, count, steps, err);
     memory->frame = mldfi_frame_of(&memory->tensor);
     if (status < 0)
         mldfi_name_chain(c, err);
@@ -330,6 +343,8 @@ mldf_status mldfi_run_entries(const struct run *r, struct side *side, size_t cha
     side->entry = 0;
     memory->null = memory->filled = false;
     lift(c, count, steps, &memory->tensor);
+    if (status == MLDF_OK)
+        status = check_total(c, &memory->part, count, steps, err);
     memory->tensor.data = into ? into : gather->data;
     memory->in = -1;
     return status;

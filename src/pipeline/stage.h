@@ -182,6 +182,8 @@ mldf_status mldfi_part_value(const struct run *r, struct side *side, size_t chai
 /* The same decoded, for values that no decoder of media is needed for; a column of the table. */
 mldf_status mldfi_part_fetch(const struct run *r, struct side *side, size_t chain, bool record, mldf_value *out,
                              mldf_error *err);
+/* Is the length of the output so many entries, or so long as all of them are stored? Then a record may say it (prepare.c). */
+bool mldfi_counts_entries(const struct chain *c);
 /* All entries of a chain one after the other, and their shape alone. */
 mldf_status mldfi_run_entries(const struct run *r, struct side *side, size_t chain, const struct plan_target *target,
                               mldf_error *err);

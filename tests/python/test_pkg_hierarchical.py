@@ -272,3 +272,43 @@ def test_a_view_that_cuts_the_tokens_has_no_levels(corpus):
     path, _ = corpus
     with pytest.raises(mldf.errors.Error, match=r"doc\.sentences"):
         mldf.Loader(path, 2, view="windows(doc, 5)", pipelines="doc: cast(i64); doc.sentences: ragged")
+
+
+def test_a_piece_shows_no_levels(corpus, tmp_path):
+    """The record and the tables are the whole value's: a piece that kept them would show, and read, what is not its."""
+    path, documents = corpus
+    shown = command(
+        "head", "--json", "-n", 1000, "--view", "segments(doc, by=sentences)", "--fields", "doc", path
+    ).stdout
+    sentences = [sentence for document in documents for paragraph in document for sentence in paragraph]
+    assert [json.loads(line)["fields"]["doc"] for line in shown.splitlines()] == sentences
+    fields = {"stream": mldf.TokenStream(100), "packed": mldf.PackedTokens(100)}
+    value = {"tokens": [1, 2, 3, 4, 5, 6], "ends": [3, 6]}
+    mldf.write(tmp_path / "s.mldf", [{"stream": value, "packed": value}], fields)
+    for name in fields:
+        view = ("--view", f"windows({name}, 2)")
+        lines = command("head", "--json", "-n", 9, *view, "--fields", name, tmp_path / "s.mldf").stdout.splitlines()
+        assert [json.loads(line)["fields"][name] for line in lines] == [[1, 2], [3, 4], [5, 6]]
+
+
+VECTORS = os.path.join(os.environ.get("MLDF_SOURCE_DIR", "."), "docs", "spec", "vectors", "invalid")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_last_end_of_a_level_is_the_end(backend):
+    """Also where the level alone is read."""
+    path = os.path.join(VECTORS, "A7_levels_last_paragraph.mldf")
+    made = command("bench", "--backend", backend, "-p", "t.paragraphs: pad", path, code=1)
+    assert "the last of 2 paragraphs ends at 4, and there are 5 tokens" in made.stderr
+
+
+def test_ends_that_do_not_ascend_are_not_shown(tmp_path):
+    path = tmp_path / "a.mldf"
+    mldf.write(path, [{"d": [[[1, 2], [3]], [[4, 5, 6]]]}], {"d": mldf.HierarchicalTokens(9)}, checksums=False)
+    data = path.read_bytes()
+    good = np.array([3, 6, 2, 3, 6], "<u4").tobytes()
+    assert data.count(good) == 1
+    for wrong in ([3, 6, 3, 3, 6], [3, 6, 7, 3, 6], [3, 6, 2, 9, 6], [0, 6, 2, 3, 6]):
+        path.write_bytes(data.replace(good, np.array(wrong, "<u4").tobytes()))
+        made = command("cat", path, code=1)
+        assert "ends at token" in made.stderr

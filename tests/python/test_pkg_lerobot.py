@@ -287,6 +287,16 @@ def test_the_lines_that_must_work(tmp_path, monkeypatch, options):
     assert (tmp_path / "pusht.mldf").stat().st_size < 1.5 * file.stat().st_size + 65536
 
 
+def test_times_are_made_once_for_a_file(tmp_path, monkeypatch):
+    """A file of many episodes: work for all of its frames is done once, not for each episode."""
+    with_files(tmp_path / "x", "v3.0", CODECS["g2"])
+    asked = []
+    pts = mldf.Video.pts
+    monkeypatch.setattr(mldf.Video, "pts", property(lambda video: asked.append(len(video)) or pts.fget(video)))
+    mldf.from_lerobot(tmp_path / "x", tmp_path / "x.mldf")
+    assert asked == [sum(LENGTHS)]
+
+
 def test_the_command(tmp_path):
     with_files(tmp_path / "x", "v3.0", CODECS["b"])
     command = [sys.executable, "-m", "mldf.lerobot", tmp_path / "x", "-o", tmp_path / "x.mldf"]
@@ -352,6 +362,27 @@ def test_cut_and_pack(tmp_path):
             mldf.Writer(tmp_path / "z.mldf", {"v": mldf.CompressedVideo()}) as w,
         ):
             w.append({"v": value})
+
+
+def test_damaged_sound_of_a_packed_value_is_refused(tmp_path):
+    """What a Writer takes as it is was checked, and so is its sound; a field without sound leaves it out."""
+    sources = ("-f", "lavfi", "-i", "testsrc2=size=32x32:rate=25:duration=1", "-f", "lavfi", "-i", "sine=duration=1")
+    command = ["ffmpeg", "-v", "error", "-y", *sources, "-c:v", "mpeg4", "-c:a", "flac", str(tmp_path / "a.mkv")]
+    subprocess.run(command, check=True, env=OUTSIDE)
+    whole = mldf.Video.pack(tmp_path / "a.mkv")
+    good = bytearray(b"mldfvpk1" + whole._value[2] + bytes(whole._value[3]))
+    bad = good.copy()
+    bad[-200] ^= 0x55  # the sound is last
+    with mldf.Writer(tmp_path / "x.mldf", {"v": mldf.CompressedVideo()}) as w:
+        w.append({"v": bytes(good)})
+    with (
+        pytest.raises(mldf.errors.CorruptError, match="sound"),
+        mldf.Writer(tmp_path / "y.mldf", {"v": mldf.CompressedVideo()}) as w,
+    ):
+        w.append({"v": bytes(bad)})
+    with mldf.Writer(tmp_path / "z.mldf", {"v": mldf.CompressedVideo(audio=False)}) as w:
+        w.append({"v": bytes(bad)})
+    assert mldf.verify(tmp_path / "z.mldf", deep=True).ok
 
 
 def test_a_cut_video_is_extracted(tmp_path):

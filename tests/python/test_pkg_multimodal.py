@@ -2,6 +2,7 @@
 
 import json
 import os
+import struct
 import subprocess
 
 import mldf
@@ -486,6 +487,30 @@ def test_videos_as_packets_are_parts(tmp_path):
     run("merge", path, path, "-o", tmp_path / "m.mldf")
     with mldf.open(tmp_path / "m.mldf") as ds:
         assert np.array_equal(ds[5].doc[4].value.frames([3]), alone.frames([3]))
+
+
+@pytest.mark.parametrize("said", [1, 2, 9])
+def test_a_record_that_counts_other_tokens_is_damage(tmp_path, said):
+    """Batches are planned by the record: one that lies would make them larger than the budget."""
+    path = tmp_path / "a.mldf"
+    with mldf.Writer(path, {"doc": mldf.Multimodal({"ids": mldf.Tokens(1000)})}, checksums=False) as w:
+        for _ in range(4):
+            w.append({"doc": [("ids", [1, 2]), ("ids", [3])]})
+    row = mldf.open(path).rows["doc"][2]
+    data = bytearray(path.read_bytes())
+    at = data.index(struct.pack("<QQ", int(row["ptr"]), int(row["size"])))
+    options = {"pipelines": {"doc.ids": [mldf.Ragged()]}, "fields": ["doc.ids"], "bucket": "doc.ids", "budget": 6}
+    with mldf.Loader(path, 1, **options) as loader:
+        assert sum(len(b["doc.ids"]) for b in loader) == 12
+    struct.pack_into("<I", data, at + 24, said)
+    path.write_bytes(data)
+    message = f"sample 2, field doc.*the record says {said}, and the parts have 3"
+    for more in (options, {"pipelines": {"doc.ids": [mldf.Pad()]}, "fields": ["doc.ids"]}):
+        with (
+            mldf.Loader(mldf.open(path, verify=False), 1, **more) as loader,
+            pytest.raises(mldf.errors.CorruptError, match=message),
+        ):
+            list(loader)
 
 
 def test_a_tar_refuses_parts(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import struct
 import subprocess
 
 import mldf
@@ -385,6 +386,90 @@ def test_records_that_lie_are_bad_samples(tmp_path):
             wrong += 1
             assert "doc" in str(error) or "row" in str(error) or "sample" in str(error)
     assert wrong > 50
+
+
+@pytest.mark.skipif("MLDF" not in os.environ, reason="MLDF does not name the command")
+def test_a_file_of_parts_after_one_of_tokens_is_refused(tmp_path):
+    with mldf.Writer(tmp_path / "a.mldf", {"doc": mldf.Tokens(1000)}) as w:
+        w.append({"doc": [1, 2, 3]})
+    corpus(tmp_path / "b.mldf", 3)
+    made = run("bench", "--view", "packed(doc, 64, pad=0)", tmp_path / "a.mldf", tmp_path / "b.mldf")
+    assert made.returncode in (1, 2, 3) and "b.mldf: view packed: field doc is multimodal" in made.stderr
+    made = run(
+        *("bench", "--view", "packed(doc, 64, pad=0, image_id=1, image_tokens=5)"),
+        *(tmp_path / "b.mldf", tmp_path / "a.mldf"),
+    )
+    assert made.returncode in (1, 2, 3) and "field doc is text_tokenized" in made.stderr
+
+
+def lying(path, change, parts=None):
+    """One document, with its record or its table changed: `change` gets the file's bytes, and where they are."""
+    kinds = {"text": mldf.Tokens(1000), "image": mldf.Image()}
+    parts = parts or [("text", [5, 6, 7]), ("image", np.zeros((8, 8, 3), np.uint8)), ("text", [8, 9, 10])]
+    with mldf.Writer(path, {"doc": mldf.Multimodal(kinds)}, checksums=False, overwrite=True) as w:
+        w.append({"doc": parts})
+    row = mldf.open(path).rows["doc"][0]
+    data = bytearray(path.read_bytes())
+    change(data, data.index(struct.pack("<QQ", int(row["ptr"]), int(row["size"]))), int(row["ptr"]))
+    path.write_bytes(data)
+
+
+def packed_of(path, view):
+    with mldf.Loader(mldf.open(path, verify=False), 1, view=view, fields=["tokens"], threads=0) as loader:
+        return np.concatenate([np.asarray(b["tokens"]) for b in loader])
+
+
+@pytest.mark.parametrize("rule", ["cut", "drop", "truncate"])
+@pytest.mark.parametrize("tokens", [1, 4, 5, 7, 15])
+def test_a_record_of_other_tokens_than_its_parts_is_damage(tmp_path, rule, tokens):
+    """Tokens that the record does not count are not left out without a word."""
+
+    def count(data, record, _):
+        struct.pack_into("<I", data, record + 24, tokens)
+
+    view = f"packed(doc, 24, image_id=999, pad=998, image_tokens=5, long={rule})"
+    lying(tmp_path / "d.mldf", count)
+    with pytest.raises(mldf.errors.CorruptError, match="record and parts do not agree"):
+        packed_of(tmp_path / "d.mldf", view)
+    lying(tmp_path / "d.mldf", lambda *_: None)
+    assert (packed_of(tmp_path / "d.mldf", view) < 998).sum() == 6
+
+
+def test_parts_that_share_bytes_are_damage(tmp_path):
+    """A small file would make sequences of any length."""
+
+    def share(data, _, payload):
+        data[payload + 64 : payload + 128] = data[payload : payload + 64]
+
+    same = {
+        "text": [("text", [5, 6, 7]), ("text", [8, 9, 10])],
+        "image": [("image", np.zeros((8, 8, 3), np.uint8)), ("image", np.ones((8, 8, 3), np.uint8))],
+    }
+    for parts in same.values():
+        lying(tmp_path / "d.mldf", share, parts)
+        with pytest.raises(mldf.errors.CorruptError, match="begins at byte .* and the one before ends at"):
+            packed_of(tmp_path / "d.mldf", "packed(doc, 24, image_id=999, pad=998, image_tokens=5)")
+        ds = mldf.open(tmp_path / "d.mldf", verify=False)
+        assert len(ds.as_view("packed(doc, 24, image_id=999, pad=998, patch=4)")) == 0  # measured by its table
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/io"), reason="the system does not count what is read")
+def test_a_long_document_is_read_once(tmp_path):
+    """Its pieces follow each other, and share what was read."""
+    tokens = np.arange(200_000) % 900
+    lying(tmp_path / "d.mldf", lambda *_: None, [("text", part.tolist()) for part in np.split(tokens, 400)])
+
+    def read():
+        with open("/proc/self/io") as f:
+            return int(f.readline().split()[1])
+
+    ds = mldf.open(tmp_path / "d.mldf", backend="read")
+    view = "packed(doc, 1024, image_id=999, pad=998, image_tokens=5)"
+    with mldf.Loader(ds, 1, view=view, fields=["tokens"], threads=0) as loader:
+        before = read()
+        got = np.concatenate([np.asarray(b["tokens"])[0] for b in loader])
+        assert read() - before < 8 * os.path.getsize(tmp_path / "d.mldf")
+    assert sorted(got[got < 998].tolist()) == sorted(tokens.tolist())
 
 
 def test_memory_is_flat_over_epochs(tmp_path):

@@ -285,3 +285,11 @@ def test_functions_for_images():
     ):
         with pytest.raises((ValueError, TypeError)):
             call()
+
+
+def test_numbers_of_32_bits_are_not_cut(tmp_path, monkeypatch):
+    """What the extension is given by its own package is held against what C has room for, too."""
+    (tmp_path / "a.txt").write_text("x")
+    monkeypatch.setattr("mldf.tools.frame_rate", lambda _: (2**32 + 25, 1))
+    with pytest.raises(OverflowError, match="fps_num: 4294967321"):
+        mldf.pack(tmp_path / "a.txt", tmp_path / "a.mldf", fps=25)
