@@ -1,4 +1,4 @@
-"""Tars with the members of Energon's sample types: captions, questions, OCR, interleaved documents (guide multimodal)."""
+"""Tars with the members of Energon's sample types: captions, questions, OCR, interleaved documents."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Optical flow that moves with its images (``as flow``): resize, crops and mirrors, as NumPy and PyTorch define them."""
+"""Optical flow that moves with its images (``as flow``): resize, crops and mirrors, as NumPy and torch define them."""
 
 import mldf
 import numpy as np
