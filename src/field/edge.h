@@ -19,7 +19,8 @@ typedef enum value_role {
     ROLE_IMAGE,
     ROLE_MASK,  /* an image of class numbers: moved by nearest neighbour, never changed in colour */
     ROLE_BOXES, /* array [..., 4]: x0, y0, x1, y1 in pixels, any float or integer dtype; computed in f32, kept as f32 */
-    ROLE_POINTS /* array [..., 2 or more]: x, y in pixels, the rest is carried along */
+    ROLE_POINTS, /* array [..., 2 or more]: x, y in pixels, the rest is carried along */
+    ROLE_FLOW /* an image of two channels in f32: dx, dy in pixels; NaN where the motion is not known. Vectors are scaled and mirrored with their place */
 } value_role;
 
 enum { DIM_VARIES = -1 };

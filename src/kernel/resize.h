@@ -55,5 +55,9 @@ void mldfi_resize_work_free(struct resize_work *work);
 /* dst: as for mldfi_finish, out_width x out_height pixels. MLDF_E_ARGUMENT for a spec that makes no sense, MLDF_E_LIMIT, MLDF_E_MEMORY. */
 mldf_status mldfi_resize(const struct kernels *k, const struct raster *in, const struct resize_spec *spec,
                          const struct finish *finish, struct resize_work *work, void *dst, mldf_error *err);
+/* The same of interleaved floats, with the weights of resample_table.c divided by their sum, down and then across, in doubles, rounded once. NaN spreads
+ * to what has a part of it. Not nearest. spec: of a whole image, mirrored or not. */
+mldf_status mldfi_resize_floats(const float *in, uint32_t width, uint32_t height, uint32_t channels,
+                                const struct resize_spec *spec, struct resize_work *work, float *out, mldf_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Tables of weights in the form that resizing wants, with the last few kept, and what resize.c and resize_planes.c share. Private to them and
+/* Tables of weights in the form that resizing wants, with the last few kept, and what resize.c, resize_planes.c and resize_floats.c share. Private to them and
  * resize_tables.c. */
 #ifndef MLDF_KERNEL_RESIZE_TABLES_H
 #define MLDF_KERNEL_RESIZE_TABLES_H

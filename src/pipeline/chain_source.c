@@ -200,11 +200,21 @@ static mldf_status become_image(value_role role, struct edge *edge, mldf_error *
     return MLDF_OK;
 }
 
+/* Optical flow: H x W x 2 or T x H x W x 2 of f32. */
+static mldf_status become_flow(struct edge *edge, mldf_error *err) {
+    int64_t channels = edge->ndim == 3 || edge->ndim == 4 ? edge->dims[edge->ndim - 1] : 0;
+    if (edge->kind != VALUE_ARRAY || edge->dtype != MLDF_F32 || channels != 2)
+        return mldfi_edge_refuse(NULL, edge, "an array HxWx2 or TxHxWx2 of f32 (dx, dy in pixels) as flow", err);
+    return become_image(ROLE_FLOW, edge, err);
+}
+
 mldf_status mldfi_role_apply(value_role role, struct edge *edge, mldf_error *err) {
     if (role == ROLE_NONE)
         return MLDF_OK;
     if (role == ROLE_IMAGE || role == ROLE_MASK)
         return become_image(role, edge, err);
+    if (role == ROLE_FLOW)
+        return become_flow(edge, err);
     int64_t last = edge->kind == VALUE_ARRAY && edge->ndim > 0 ? edge->dims[edge->ndim - 1] : DIM_VARIES;
     bool numbers = edge->dtype != MLDF_BOOL && edge->dtype != MLDF_C64 && edge->dtype != MLDF_C128;
     if (role == ROLE_BOXES && (last != 4 || !numbers))

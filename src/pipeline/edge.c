@@ -88,12 +88,11 @@ static mldf_status write_dims(const struct edge *edge, mldf_buffer *out, mldf_er
 }
 
 static const char *noun_of(const struct edge *edge) {
-    static const char *const arrays[] = {[ROLE_NONE] = "array",
-                                         [ROLE_IMAGE] = "array",
-                                         [ROLE_MASK] = "mask",
-                                         [ROLE_BOXES] = "boxes",
-                                         [ROLE_POINTS] = "points"};
+    static const char *const arrays[] = {[ROLE_NONE] = "array",  [ROLE_IMAGE] = "array",   [ROLE_MASK] = "mask",
+                                         [ROLE_BOXES] = "boxes", [ROLE_POINTS] = "points", [ROLE_FLOW] = "flow"};
     bool mask = edge->role == ROLE_MASK;
+    if (edge->role == ROLE_FLOW)
+        return mldfi_planar(edge->axes) ? "planar flow" : "flow";
     switch (edge->kind) {
     case VALUE_ENCODED:
         return mask ? "stored mask" : mldfi_stored_noun(edge->family);
@@ -109,7 +108,7 @@ static const char *noun_of(const struct edge *edge) {
             return "spectrogram";
         if (edge->rate.den)
             return "recording";
-        return edge->ndim == 0 ? "number" : arrays[(unsigned)edge->role <= ROLE_POINTS ? edge->role : ROLE_NONE];
+        return edge->ndim == 0 ? "number" : arrays[(unsigned)edge->role <= ROLE_FLOW ? edge->role : ROLE_NONE];
     }
 }
 

@@ -96,6 +96,21 @@ void mldfi_axis_points(const struct axis_draw *d, float *points, uint64_t count,
         mldfi_axis_point(d, points + i * width, points + i * width + 1);
 }
 
+void mldfi_axis_vectors(const struct axis_draw *d, struct tensor *flow) {
+    float by[2] = {d->mirror_x ? -1.0f : 1.0f, d->mirror_y ? -1.0f : 1.0f};
+    size_t pixels = (size_t)(mldfi_tensor_height(flow) * mldfi_tensor_width(flow));
+    bool planar = mldfi_planar(flow->axes);
+    float *v = flow->data;
+    if (d->resized) {
+        by[0] *= (float)d->to_width / (float)d->width;
+        by[1] *= (float)d->to_height / (float)d->height;
+    }
+    if (by[0] == 1.0f && by[1] == 1.0f)
+        return;
+    for (size_t i = 0; i < 2 * pixels; i++)
+        v[i] *= by[planar ? i >= pixels : i % 2];
+}
+
 /* ---- What moves ------------------------------------------------------------------------------------------------------------------- */
 
 mldf_status mldfi_moved_infer(const struct op *op, const struct edge *in, struct edge *out, mldf_error *err) {
@@ -112,6 +127,8 @@ mldf_status mldfi_moved_infer(const struct op *op, const struct edge *in, struct
     }
     if (in->kind != VALUE_IMAGE || in->ndim != 3)
         return mldfi_edge_refuse(op, in, "an image", err);
+    if (in->role == ROLE_FLOW && in->dtype != MLDF_F32)
+        return mldfi_edge_refuse(op, in, "optical flow of f32, before cast", err);
     if (in->dims[mldfi_axis(in->axes, 'c')] > 4)
         return mldfi_edge_refuse(op, in, "an image of at most four channels", err);
     return MLDF_OK;

@@ -1,4 +1,4 @@
-/* Crops, one resize and mirrors as one map, and what it does to boxes and points. struct geometry itself is in op.h. */
+/* Crops, one resize and mirrors as one map, and what it does to boxes, points and the vectors of optical flow. struct geometry itself is in op.h. */
 #ifndef MLDF_PIPELINE_GEOMETRY_H
 #define MLDF_PIPELINE_GEOMETRY_H
 
@@ -31,6 +31,8 @@ void mldfi_axis_point(const struct axis_draw *d, float *x, float *y);
  * y0 = y1). */
 void mldfi_axis_boxes(const struct axis_draw *d, float *boxes, uint64_t count);
 void mldfi_axis_points(const struct axis_draw *d, float *points, uint64_t count, uint64_t width);
+/* The vectors of optical flow, f32, that already are in their new places: scaled as the image is, and negated along mirrored axes. */
+void mldfi_axis_vectors(const struct axis_draw *d, struct tensor *flow);
 
 /* Which power of two a JPEG may be reduced by before this geometry: the largest that leaves the crop at least as large as what it becomes. */
 unsigned mldfi_geometry_scale(const struct geometry *g);

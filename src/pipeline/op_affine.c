@@ -45,6 +45,11 @@ static mldf_status round_constant(const char *what, double value, float *out, ml
     return MLDF_OK;
 }
 
+/* Vectors of optical flow are numbers that a network wants small; nothing else that moves with an image is changed. */
+static bool is_left(const struct edge *e) {
+    return mldfi_edge_carried(e) && e->role != ROLE_FLOW;
+}
+
 static mldf_status affine_run(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
                               struct op_work *work, mldf_error *err) {
     const struct affine *a = op->state;
@@ -52,7 +57,7 @@ static mldf_status affine_run(const struct op *op, const void *draw, const struc
     (void)draw;
     (void)work;
     (void)err;
-    if (mldfi_edge_carried(&op->in))
+    if (is_left(&op->in))
         return mldfi_op_copy(in, out);
     if (a->count > 1 && mldfi_planar(in->axes)) {
         size_t plane = count / a->count, element = mldf_dtype_bytes(in->dtype);
@@ -114,7 +119,7 @@ static mldf_status normalize_infer(struct op *op, const struct edge *in, struct 
     struct affine *a;
     mldf_status s;
     *out = *in;
-    if (mldfi_edge_carried(in))
+    if (is_left(in))
         return MLDF_OK;
     if (!takes_numbers(in))
         return mldfi_edge_refuse(op, in, "an image or an array of numbers", err);
@@ -171,7 +176,7 @@ static mldf_status to_float_infer(struct op *op, const struct edge *in, struct e
     mldf_status s;
     float scale = 1;
     *out = *in;
-    if (mldfi_edge_carried(in))
+    if (is_left(in))
         return MLDF_OK;
     switch (in->dtype) {
     case MLDF_U8:

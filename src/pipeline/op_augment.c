@@ -143,7 +143,8 @@ mldf_status mldfi_augment_infer(struct op *op, const struct edge *in, struct edg
     struct augment *a;
     mldf_status s;
     if (mldfi_edge_carried(in))
-        return mldfi_edge_refuse(op, in, "an image (its moves are not done to masks, boxes and points)", err);
+        return mldfi_edge_refuse(op, in, "an image (its moves are not done to masks, boxes, points and optical flow)",
+                                 err);
     s = mldfi_color_infer(op, in, out, err);
     if (s)
         return s;

@@ -1,7 +1,7 @@
 /* Geometry along the axes: resize, random_resized_crop, center_resized_crop, center_crop, random_crop, hflip, vflip.
  *
  * Each only decides, in its draw, on padding, a window, a size and mirrors (struct axis_draw); what is then done with an image, a mask,
- * boxes or points is one function for all of them, here; op_axis_resize.c and op_axis_crop.c decide. plan.c takes runs of them into the decoder and the resampler. */
+ * boxes, points or optical flow is one function for all of them, here; op_axis_resize.c and op_axis_crop.c decide. plan.c takes runs of them into the decoder and the resampler. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,9 @@
 mldf_status mldfi_axis_infer(struct op *op, const struct edge *in, bool resamples, struct edge *out,
                              struct axis_state **state, mldf_error *err) {
     TRY(mldfi_moved_infer(op, in, out, err));
-    bool weighable = in->dtype == MLDF_U8 || in->dtype == MLDF_U16 || in->role == ROLE_MASK;
+    bool weighable = in->dtype == MLDF_U8 || in->dtype == MLDF_U16 || in->role == ROLE_MASK || in->role == ROLE_FLOW;
+    if (resamples && in->kind == VALUE_IMAGE && in->role == ROLE_FLOW && mldfi_planar(in->axes))
+        return mldfi_edge_refuse(op, in, "optical flow before chw", err);
     if (resamples && in->kind == VALUE_IMAGE && (mldfi_planar(in->axes) || !weighable))
         return mldfi_edge_refuse(op, in, "an image of 8 or 16 bits, before normalize, to_float and chw", err);
     *state = op->state = mldfi_alloc_zero(1, sizeof **state, err);
@@ -136,6 +138,18 @@ static void pick_nearest(const struct axis_draw *d, const uint8_t *in, size_t pi
     }
 }
 
+/* Vectors in f32, not yet scaled. */
+static mldf_status resample_flow(const struct op *op, const struct axis_draw *d, const float *in, float *out,
+                                 struct op_work *work, mldf_error *err) {
+    const struct axis_state *s = op->state;
+    struct raster size = {.width = d->width, .height = d->height};
+    struct resize_spec spec = mldfi_resize_whole(&size, d->to_width, d->to_height, (enum resize_filter)s->filter);
+    spec.antialias = s->antialias;
+    spec.mirror_x = d->mirror_x;
+    spec.mirror_y = d->mirror_y;
+    return mldfi_resize_floats(in, d->width, d->height, 2, &spec, work->resize, out, err);
+}
+
 static mldf_status resample(const struct op *op, const struct axis_draw *d, const struct tensor *in, struct tensor *out,
                             struct op_work *work, mldf_error *err) {
     const struct axis_state *s = op->state;
@@ -149,6 +163,8 @@ static mldf_status resample(const struct op *op, const struct axis_draw *d, cons
         cropped.data = work->scratch[0].data;
         move_pixels(op, d, in, work, cropped.data);
     }
+    if (op->in.role == ROLE_FLOW && s->filter != RESIZE_NEAREST)
+        return resample_flow(op, d, cropped.data, out->data, work, err);
     if (in->dtype != MLDF_U8 && in->dtype != MLDF_U16) {
         pick_nearest(d, cropped.data, pixel, out->data);
         return MLDF_OK;
@@ -169,10 +185,14 @@ mldf_status mldfi_axis_run(const struct op *op, const void *draw, const struct t
     const struct axis_draw *d = draw;
     uint64_t count;
     if (!mldfi_moved_begin(op, in, out, &count)) {
+        mldf_status status = MLDF_OK;
         if (d->resized)
-            return resample(op, d, in, out, work, err);
-        move_pixels(op, d, in, work, out->data);
-        return MLDF_OK;
+            status = resample(op, d, in, out, work, err);
+        else
+            move_pixels(op, d, in, work, out->data);
+        if (op->in.role == ROLE_FLOW && status == MLDF_OK)
+            mldfi_axis_vectors(d, out);
+        return status;
     }
     if (op->in.role == ROLE_BOXES)
         mldfi_axis_boxes(d, out->data, count);

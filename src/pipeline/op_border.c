@@ -43,6 +43,9 @@ static mldf_status border_infer(struct op *op, const struct edge *in, struct edg
     struct border_state *s;
     if (status < 0)
         return status;
+    if (in->role == ROLE_FLOW && op->args[BORDER_MODE].i >= MODE_REFLECT)
+        return mldfi_fail(err, MLDF_E_ARGUMENT, "border: mode %s of optical flow; constant and edge are possible",
+                          mode_words[op->args[BORDER_MODE].i]);
     if (pad->count == 3)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "border: padding of 3 numbers; 1, 2 or 4 are understood");
     free(op->state);

@@ -196,6 +196,10 @@ static mldf_status infer(struct op *op, const struct edge *in, struct edge *out,
         return mldfi_clip_sound_infer(op, in, out, err);
     if (status == MLDF_OK && s->frames == 0)
         status = mldfi_fail(err, MLDF_E_ARGUMENT, "samples is for sound; a video needs frames");
+    if (status == MLDF_OK && in->role == ROLE_FLOW && s->stride > 1)
+        status = mldfi_fail(err, MLDF_E_ARGUMENT,
+                            "stride %" PRIu64 " of optical flow, which goes from one frame to the next",
+                            (uint64_t)s->stride);
     if (status == MLDF_OK && s->fps_den && !in->timed)
         status = mldfi_fail(err, MLDF_E_TYPE,
                             "fps needs the times of a video's frames, which are known in front of the first step along "
@@ -331,6 +335,8 @@ static mldf_status infer_frames(struct op *op, const struct edge *in, struct edg
     uint32_t at = mldfi_time_axis(in->axes, in->ndim);
     if ((in->kind != VALUE_IMAGE && in->kind != VALUE_ARRAY) || at != 0 || in->ndim == 0)
         return mldfi_edge_refuse(op, in, "a video, a clip of images, or an array", err);
+    if (in->role == ROLE_FLOW)
+        return mldfi_edge_refuse(op, in, "a clip of images (the motion between other frames is another)", err);
     if (in->clips > 1)
         return mldfi_edge_refuse(op, in, "one clip, not several", err);
     *out = *in;

@@ -34,6 +34,10 @@ mldf_status mldfi_fill_take(const struct op *op, uint32_t param, double fill[FIL
 
 mldf_status mldfi_fill_take_moved(const struct op *op, uint32_t param, uint32_t mask_param, double fill[FILL_CHANNELS],
                                   mldf_error *err) {
+    if (op->in.role == ROLE_FLOW) { /* what was not there does not move */
+        memset(fill, 0, FILL_CHANNELS * sizeof *fill);
+        return MLDF_OK;
+    }
     if (op->in.role != ROLE_MASK)
         return mldfi_fill_take(op, param, fill, err);
     for (uint32_t c = 0; c < FILL_CHANNELS; c++)

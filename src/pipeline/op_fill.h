@@ -16,7 +16,7 @@ enum { FILL_CHANNELS = 4 };
 /* The numbers of a parameter of kind FLOATS, one for each channel; checked against the type of the image op->in. Anything that is not
  * an image gets zeros. */
 mldf_status mldfi_fill_take(const struct op *op, uint32_t param, double fill[FILL_CHANNELS], mldf_error *err);
-/* That, or for a mask the number of mask_fill. */
+/* That, for a mask the number of mask_fill, for optical flow 0. */
 mldf_status mldfi_fill_take_moved(const struct op *op, uint32_t param, uint32_t mask_param, double fill[FILL_CHANNELS],
                                   mldf_error *err);
 

@@ -11,7 +11,7 @@
 
 /* In a group a change of colour leaves these as they are. */
 static inline bool mldfi_edge_carried(const struct edge *e) {
-    return e->role == ROLE_MASK || e->role == ROLE_BOXES || e->role == ROLE_POINTS;
+    return e->role == ROLE_MASK || e->role == ROLE_BOXES || e->role == ROLE_POINTS || e->role == ROLE_FLOW;
 }
 
 /* One frame of pixels, in any layout. */

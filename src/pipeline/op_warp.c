@@ -45,6 +45,8 @@ static const char *const middle[] = {"middle", NULL};
 
 static mldf_status warp_begin(struct op *op, const struct edge *in, uint32_t filter, uint32_t fill, struct edge *out,
                               struct warp_state **state, mldf_error *err) {
+    if (in->role == ROLE_FLOW)
+        return mldfi_edge_refuse(op, in, "an image (the vectors of optical flow would have to turn)", err);
     TRY(mldfi_moved_infer(op, in, out, err));
     free(op->state);
     struct warp_state *s = *state = op->state = mldfi_alloc_zero(1, sizeof *s, err);

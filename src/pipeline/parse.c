@@ -84,7 +84,11 @@ static mldf_status take_role(struct parser *p, struct binding *out, mldf_error *
     static const struct {
         const char *word;
         value_role role;
-    } roles[] = {{"image", ROLE_IMAGE}, {"mask", ROLE_MASK}, {"boxes", ROLE_BOXES}, {"points", ROLE_POINTS}};
+    } roles[] = {{"image", ROLE_IMAGE},
+                 {"mask", ROLE_MASK},
+                 {"boxes", ROLE_BOXES},
+                 {"points", ROLE_POINTS},
+                 {"flow", ROLE_FLOW}};
     char room[64];
     mldf_status status = mldfi_lex_next(&p->lexer, err); /* as */
     if (status < 0)
@@ -94,7 +98,7 @@ static mldf_status take_role(struct parser *p, struct binding *out, mldf_error *
             out->role = roles[i].role;
             return mldfi_lex_next(&p->lexer, err);
         }
-    return mldfi_lex_fail(&p->lexer, err, "expected image, mask, boxes or points, found %s",
+    return mldfi_lex_fail(&p->lexer, err, "expected image, mask, boxes, points or flow, found %s",
                           mldfi_lex_found(&p->lexer, room));
 }
 

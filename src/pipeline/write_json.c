@@ -120,11 +120,9 @@ static void put_step(struct json_writer *w, const mldf_pipeline *pipeline, const
 /* ---- Statements --------------------------------------------------------------------------------------------------------------------- */
 
 static void put_binding(struct json_writer *w, const struct binding *b) {
-    static const char *const roles[] = {[ROLE_NONE] = "null",
-                                        [ROLE_IMAGE] = "\"image\"",
-                                        [ROLE_MASK] = "\"mask\"",
-                                        [ROLE_BOXES] = "\"boxes\"",
-                                        [ROLE_POINTS] = "\"points\""};
+    static const char *const roles[] = {
+        [ROLE_NONE] = "null",       [ROLE_IMAGE] = "\"image\"",   [ROLE_MASK] = "\"mask\"",
+        [ROLE_BOXES] = "\"boxes\"", [ROLE_POINTS] = "\"points\"", [ROLE_FLOW] = "\"flow\""};
     put(w, "{\"name\":");
     put_word(w, b->output);
     put(w, ",\"inputs\":");

@@ -129,11 +129,9 @@ mldf_status mldfi_op_write(const struct op *op, mldf_buffer *out, mldf_error *er
 /* ---- Statements ----------------------------------------------------------------------------------------------------------------------------- */
 
 static mldf_status write_binding(const struct binding *b, mldf_buffer *out, mldf_error *err) {
-    static const char *const roles[] = {[ROLE_NONE] = "",
-                                        [ROLE_IMAGE] = " as image",
-                                        [ROLE_MASK] = " as mask",
-                                        [ROLE_BOXES] = " as boxes",
-                                        [ROLE_POINTS] = " as points"};
+    static const char *const roles[] = {
+        [ROLE_NONE] = "",           [ROLE_IMAGE] = " as image",   [ROLE_MASK] = " as mask",
+        [ROLE_BOXES] = " as boxes", [ROLE_POINTS] = " as points", [ROLE_FLOW] = " as flow"};
     bool plain = !b->listed && strcmp(b->inputs[0], b->output) == 0;
     mldf_status status = mldfi_pipeline_write_name(b->output, out, err);
     if (status == MLDF_OK && !plain)

@@ -347,6 +347,19 @@ def videos(path, count=7):
     write(path, fields, map(row, range(count)))
 
 
+def flows(path, count=7):
+    """Photographs with their optical flow, some of it unknown; the sizes differ."""
+
+    def row(i):
+        height, width = sides(i)
+        flow = small_floats(700 + i, 1 + i % 3, height, width, 2).astype(np.float16).astype(np.float32)
+        flow[0, 1, 2] = np.nan
+        return {"image": png(photo(700 + i, height, width)), "flow": flow}
+
+    types = {"image": mldf.Image(), "flow": mldf.OpticalFlow()}
+    write(path, types, [row(i) for i in range(count)])
+
+
 def recordings(path, count=11):
     """Recordings of every kind of number, of two rates, and arrays that go with them."""
     kinds = {"u1": 1, "i2": 2, "i4": 1, "f4": 3, "f8": 1}
@@ -489,6 +502,7 @@ MAKERS = {
     "bad": bad,
     "flipped": flipped,
     "arrays": arrays,
+    "flows": flows,
     "custom": custom,
     "many": many,
     "some": lambda path: many(path, 83),

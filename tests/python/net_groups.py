@@ -34,6 +34,15 @@ ORDERS = {
 }
 
 
+FLOWS = {
+    "resize": "resize([10, 12])",
+    "resize plain": "resize([30, 8], filter=bicubic, antialias=false)",
+    "resize nearest": "resize([10, 40], filter=nearest)",
+    "random_resized_crop": "random_resized_crop([10, 12]) | hflip | vflip",
+    "random_crop": "random_crop([14, 9], padding=3, pad_if_needed=true, fill=7) | hflip",
+}
+
+
 def _groups():
     for move, steps in MOVES.items():
         for order, text in ORDERS.items():
@@ -61,6 +70,15 @@ def _groups():
                 (0, 1),
                 options={"seed": 3, "on_error": how},
             )
+    for move, steps in FLOWS.items():
+        yield Case(
+            f"flow {move}",
+            "flows",
+            f"image, flow as flow: {steps}\nimage: pad\nflow: pad",
+            4,
+            (0, 1),
+            options={"seed": 7, "shuffle": True},
+        )
 
 
 GROUPS = [

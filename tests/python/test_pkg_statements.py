@@ -87,7 +87,7 @@ def test_a_key_names_an_output(path, key):
         ("new =", S, "expected a field, found ':'"),
         ("new = [image", S, "expected ',' or ']', found"),
         ("image: hflip", S, "expected '|' or the end of the statement, found ':'"),
-        ("image as picture", S, "expected image, mask, boxes or points, found"),
+        ("image as picture", S, "expected image, mask, boxes, points or flow, found"),
         ("x, x", A, "x is named twice in one statement"),
         ("new = image; label", A, "the left side of one statement is needed"),
         ("new = image # copy", A, "the left side of one statement is needed, without a comment"),

@@ -223,6 +223,7 @@ static int options(struct run *r, int argc, char **argv, bool *array) {
             r->edge.role = strcmp(value, "mask") == 0     ? ROLE_MASK
                            : strcmp(value, "boxes") == 0  ? ROLE_BOXES
                            : strcmp(value, "points") == 0 ? ROLE_POINTS
+                           : strcmp(value, "flow") == 0   ? ROLE_FLOW
                                                           : ROLE_NONE;
             i++;
         } else if (strcmp(argv[i], "--frame") == 0) {
