@@ -16,7 +16,7 @@ static void use(const mldf_value *value, const struct schema_field *field, struc
     enum { WINDOW = 1000 };
     struct export_room room = {MLDF_BUFFER_INIT, MLDF_BUFFER_INIT};
     struct exported made = {0};
-    mldf_audio_info info;
+    mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
     mldf_error err;
     if (mldf_audio_record(value, &info, &err) < 0)
         abort();

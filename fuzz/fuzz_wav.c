@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     mldf_buffer scratch = MLDF_BUFFER_INIT, file = MLDF_BUFFER_INIT, again = MLDF_BUFFER_INIT;
     uint8_t record[AUDIO_RECORD], second[AUDIO_RECORD];
     mldf_value value, copy;
-    mldf_audio_info info;
+    mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
     struct export_room room = {MLDF_BUFFER_INIT, MLDF_BUFFER_INIT};
     struct media_kit kit = {0};
     struct exported made = {0};

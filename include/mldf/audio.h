@@ -3,7 +3,7 @@
  * A value of audio_waveform is PCM as the file stores it, channels interleaved; one of audio_compressed is PCM too, or packets of FLAC, MP3 ...
  * with a table of them (docs/spec/fields.md). A window costs that window:
  *
- *     mldf_audio_info info;                                        // value: from mldf_reader_get
+ *     mldf_audio_info info = MLDF_AUDIO_INFO_INIT;                 // value: from mldf_reader_get
  *     mldf_error err;
  *     if (mldf_audio_record(&value, &info, &err) == MLDF_OK && info.samples >= 16000) {
  *         float *window = malloc((size_t)16000 * info.channels * sizeof(float));
@@ -47,6 +47,7 @@ typedef enum mldf_audio_codec {
 MLDF_API const char *mldf_audio_codec_name(mldf_audio_codec codec);
 
 typedef struct mldf_audio_info {
+    size_t struct_bytes;
     uint64_t samples; /* of each channel */
     uint32_t rate;    /* samples a second */
     uint32_t channels;
@@ -55,6 +56,8 @@ typedef struct mldf_audio_info {
     uint32_t
         mask; /* which loudspeaker each channel is for, as WAV counts them; 0: not said. Of a file; of a value always 0 */
 } mldf_audio_info;
+#define MLDF_AUDIO_INFO_INIT \
+    { sizeof(mldf_audio_info), 0, 0, 0, 0, MLDF_AUDIO_PCM, 0 }
 
 /* ---- Values of audio fields ---------------------------------------------------------------------------------- */
 
@@ -73,15 +76,18 @@ MLDF_API MLDF_NODISCARD mldf_status mldf_audio_check_room(const mldf_audio_info 
 /* ---- WAV files ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct mldf_wav {
-    mldf_audio_info info; /* samples: whole ones that are there */
+    size_t struct_bytes;
     uint64_t data_offset; /* of the first sample in the file */
     uint64_t data_bytes;  /* whole samples: samples * channels * bits / 8 */
     uint64_t
         missing_bytes; /* the header announces so many more than there are: the file is cut short. 0: none, or the length was
                                left open, as programs do that write into a pipe */
-    uint32_t rest_bytes; /* after the last whole sample, less than one */
-    bool big_endian;     /* RIFX: integers and floats must be swapped */
+    uint32_t rest_bytes;  /* after the last whole sample, less than one */
+    bool big_endian;      /* RIFX: integers and floats must be swapped */
+    mldf_audio_info info; /* samples: whole ones that are there. It stays last, because it may grow */
 } mldf_wav;
+#define MLDF_WAV_INIT \
+    { sizeof(mldf_wav), 0, 0, 0, 0, false, MLDF_AUDIO_INFO_INIT }
 
 /* Reads RIFF, RIFX, RF64, BW64 and Wave64 headers. MLDF_E_TYPE: not a WAV file. MLDF_E_UNSUPPORTED: WAV of another coding (ADPCM,
  * MP3 ...). MLDF_E_TRUNCATED, MLDF_E_CORRUPT: offset is the byte of the file. */

@@ -373,7 +373,7 @@ PyObject *reader_window(PyObject *object, PyObject *args) {
     Py_ssize_t field;
     unsigned long long sample, from, count;
     mldf_value value;
-    mldf_audio_info info = {0};
+    mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
     float nothing = 0;
     mldf_buffer floats = MLDF_BUFFER_INIT;
     mldf_error err;

@@ -210,7 +210,7 @@ static PyObject *parts_get(PyObject *module, PyObject *args) {
 /* parts_audio(record, payload): (numbers as float32 bytes, samples, rate, channels, bits, codec) */
 static PyObject *parts_audio(PyObject *module, PyObject *args) {
     Py_buffer record, payload;
-    mldf_audio_info info;
+    mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
     mldf_error err;
     mldf_status status;
     PyObject *out = NULL, *numbers = NULL;

@@ -55,7 +55,7 @@ static mldf_status decode_image(const struct plan *plan, struct workspace *works
 
 /* Numbers that NumPy has no dtype for (24 bits, A-law, mu-law, packets) as float32; all others stay as they are stored. */
 static mldf_status decode_audio(const mldf_reader *reader, struct cell *cell, mldf_error *err) {
-    mldf_audio_info info;
+    mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
     uint64_t limit = mldf_reader_max_decoded(reader);
     mldf_buffer floats = MLDF_BUFFER_INIT;
     if (cell->value.kind != MLDF_KIND_BYTES)
@@ -276,7 +276,7 @@ PyObject *value_object(struct module_state *state, struct cell *cell) {
 /* decode(reader, field, sample, samples, rate, channels, bits, codec) */
 static PyObject *lazy_recording(struct module_state *state, struct handle *handle, const struct slot *slot,
                                 const struct cell *cell) {
-    mldf_audio_info info;
+    mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
     mldf_error err;
     if (cell->value.kind == MLDF_KIND_NULL)
         Py_RETURN_NONE;

@@ -92,7 +92,8 @@ static mldf_status settle(const struct said *s, size_t bytes, uint64_t at, struc
         return mldfi_fail_at(err, MLDF_E_TRUNCATED, bytes, "%s: the file ends before its samples", out->name);
     uint64_t block = s->channels * width, left = bytes - s->at, there = s->bytes < left ? s->bytes : left;
     uint64_t count = there / block, want = s->samples;
-    *info = (mldf_audio_info){count, (uint32_t)s->rate, (uint32_t)s->channels, (uint32_t)(8 * width), s->codec, 0};
+    *info = (mldf_audio_info){sizeof *info, count, (uint32_t)s->rate, (uint32_t)s->channels, (uint32_t)(8 * width),
+                              s->codec,     0};
     out->wav.rest_bytes = (uint32_t)(there % block);
     if (want != MLDF_NONE && !s->open) {
         out->wav.missing_bytes = want > count && want - count <= UINT64_MAX / block ? (want - count) * block : 0;
@@ -314,7 +315,7 @@ static mldf_status parse_sphere(const uint8_t *d, size_t bytes, struct pcm_file 
 
 mldf_status mldfi_pcm_file_parse(const void *data, size_t bytes, struct pcm_file *out, mldf_error *err) {
     const uint8_t *d = data;
-    memset(out, 0, sizeof *out);
+    *out = (struct pcm_file){.wav = MLDF_WAV_INIT};
     if (d && is_aiff(d, bytes))
         return parse_aiff(d, bytes, out, err);
     if (d && is_caf(d, bytes))

@@ -9,10 +9,12 @@
 #include "codec/wav.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/options.h"
 
 const uint8_t mldfi_wav_subformat_tail[WAV_SUBFORMAT_BYTES - 2] = {0, 0, 0,    0, 0x10, 0,    0x80,
                                                                    0, 0, 0xaa, 0, 0x38, 0x9b, 0x71};
@@ -228,6 +230,7 @@ static mldf_status choose_codec(const struct format *f, uint64_t at, mldf_audio_
 /* A wrong block size is put right when the bytes a second agree with the rest of the header, and when there is none. */
 static mldf_status check_format(const struct format *f, uint64_t at, mldf_audio_info *out, mldf_error *err) {
     memset(out, 0, sizeof *out);
+    out->struct_bytes = sizeof *out;
     TRY(choose_codec(f, at, out, err));
     if (f->channels == 0)
         return mldfi_fail_at(err, MLDF_E_CORRUPT, at + 2, "a WAV file of no channels");
@@ -271,14 +274,26 @@ static void measure(const struct walk *w, const struct chunk *c, mldf_wav *out) 
     out->big_endian = w->big;
 }
 
+/* The caller's mldf_wav keeps the size of the mldf_audio_info in it, as it keeps its own. */
+static void give_wav(mldf_wav *out, const mldf_wav *own) {
+    size_t info_bytes = 0;
+    const bool has_info = out->struct_bytes >= offsetof(mldf_wav, info) + sizeof info_bytes;
+    if (has_info)
+        info_bytes = out->info.struct_bytes;
+    mldfi_give_result(out, own, sizeof *own);
+    if (has_info)
+        out->info.struct_bytes = info_bytes;
+}
+
 mldf_status mldf_wav_parse(const void *data, size_t bytes, mldf_wav *out, mldf_error *err) {
+    mldf_wav wav = {0};
     struct walk w;
     struct chunk c, samples = {"", 0, 0};
     struct format format;
     bool have_format = false, have_data = false;
     if (!out || (!data && bytes > 0))
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_wav_parse: %s is NULL", out ? "data" : "out");
-    memset(out, 0, sizeof *out);
+    TRY(mldfi_check_result("mldf_wav", out, err));
     mldf_status status = begin(&w, data, bytes, err);
     while (status == MLDF_OK && !(have_format && have_data) && (status = next_chunk(&w, &c, err)) == MLDF_OK) {
         if (memcmp(c.id, "ds64", 4) == 0 && w.rf64 && w.ds64_bytes == 0 && mldfi_range_inside(c.at, c.bytes, w.bytes)) {
@@ -287,7 +302,7 @@ mldf_status mldf_wav_parse(const void *data, size_t bytes, mldf_wav *out, mldf_e
         } else if (memcmp(c.id, "fmt ", 4) == 0 && !have_format) {
             status = read_format(&w, &c, &format, err);
             if (status == MLDF_OK)
-                status = check_format(&format, c.at, &out->info, err);
+                status = check_format(&format, c.at, &wav.info, err);
             have_format = true;
         } else if (memcmp(c.id, "data", 4) == 0 && !have_data) {
             samples = c;
@@ -301,6 +316,7 @@ mldf_status mldf_wav_parse(const void *data, size_t bytes, mldf_wav *out, mldf_e
     if (!have_format || !have_data)
         return mldfi_fail_at(err, MLDF_E_TRUNCATED, bytes, "a WAV file without a chunk \"%s\"",
                              have_format ? "data" : "fmt ");
-    measure(&w, &samples, out);
+    measure(&w, &samples, &wav);
+    give_wav(out, &wav);
     return MLDF_OK;
 }

@@ -8,6 +8,7 @@
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/options.h"
 
 const char *mldf_audio_codec_name(mldf_audio_codec codec) {
     switch (codec) {
@@ -97,14 +98,17 @@ static uint8_t *put_format(uint8_t *to, const mldf_audio_info *info, bool extens
     return to + format_bytes;
 }
 
-mldf_status mldf_wav_header(const mldf_audio_info *info, mldf_buffer *out, unsigned *pad_bytes, mldf_error *err) {
+mldf_status mldf_wav_header(const mldf_audio_info *given, mldf_buffer *out, unsigned *pad_bytes, mldf_error *err) {
     uint64_t bytes;
     uint8_t header[160], *to = header;
-    if (!info || !out || !pad_bytes)
+    mldf_audio_info own = MLDF_AUDIO_INFO_INIT;
+    const mldf_audio_info *info = &own;
+    if (!given || !out || !pad_bytes)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_wav_header: %s is NULL",
-                          !info ? "info"
-                          : out ? "pad_bytes"
-                                : "out");
+                          !given ? "info"
+                          : out  ? "pad_bytes"
+                                 : "out");
+    TRY(mldfi_take_options(&own, sizeof own, "mldf_audio_info", given, err));
     TRY(check(info, &bytes, err));
     bool integer = info->codec == MLDF_AUDIO_PCM;
     bool extensible = info->mask != 0 || info->channels > 2 || (integer && info->bits > 16);

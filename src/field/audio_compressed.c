@@ -229,7 +229,7 @@ static mldf_status export_packets(const mldf_value *value, const mldf_audio_info
 
 static mldf_status export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
                           struct export_room *room, struct exported *out, mldf_error *err) {
-    mldf_audio_info info;
+    mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
     TRY(mldf_audio_record(value, &info, err));
     if (!mldfi_audio_is_packets(info.codec))
         return mldfi_audio_export(field, value, kit, room, out, err);

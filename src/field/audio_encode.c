@@ -76,7 +76,8 @@ static mldf_status from_array(const struct audio_state *s, const mldf_value *val
         return mldfi_fail(err, MLDF_E_RANGE,
                           "an array (t, channels) of %" PRIu64 " channels; 1 to 65535 can be stored%s", channels,
                           channels > 1 ? ". Is it (channels, t)?" : "");
-    *info = (mldf_audio_info){value->dims[0],
+    *info = (mldf_audio_info){sizeof *info,
+                              value->dims[0],
                               s->rate,
                               (uint32_t)channels,
                               (uint32_t)(8 * mldf_dtype_bytes(value->dtype)),

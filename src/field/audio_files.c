@@ -119,7 +119,7 @@ const struct field_files mldfi_audio_files = {
 mldf_status mldfi_audio_export(const struct schema_field *field, const mldf_value *value, struct media_kit *kit,
                                struct export_room *room, struct exported *out, mldf_error *err) {
     const struct audio_state *s = field ? field->state : NULL;
-    mldf_audio_info info;
+    mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
     (void)kit;
     TRY(mldf_audio_record(value, &info, err));
     info.mask = s ? s->mask : 0;
@@ -135,7 +135,7 @@ mldf_status mldfi_audio_export(const struct schema_field *field, const mldf_valu
 
 mldf_status mldfi_audio_json(const struct schema_field *field, const mldf_value *value, bool full, mldf_buffer *out,
                              mldf_error *err) {
-    mldf_audio_info info;
+    mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
     (void)field;
     if (mldf_audio_record(value, &info, NULL) < 0)
         return MLDF_END;

@@ -7,18 +7,22 @@
 #include "util/buffer.h"
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/options.h"
 
 mldf_status mldf_audio_record(const mldf_value *value, mldf_audio_info *out, mldf_error *err) {
     if (!value || !out)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_audio_record: %s is NULL", value ? "out" : "value");
+    TRY(mldfi_check_result("mldf_audio_info", out, err));
     if (!value->record || value->record_bytes != AUDIO_RECORD)
         return mldfi_fail(err, MLDF_E_TYPE, "a value without an audio record: it was not read from an audio field");
-    mldfi_audio_record_info(value->record, out);
+    mldf_audio_info info;
+    mldfi_audio_record_info(value->record, &info);
+    mldfi_give_result(out, &info, sizeof info);
     return MLDF_OK;
 }
 
 bool mldfi_audio_same(const mldf_value *a, const mldf_value *b) {
-    mldf_audio_info x, y;
+    mldf_audio_info x = MLDF_AUDIO_INFO_INIT, y = MLDF_AUDIO_INFO_INIT;
     if (mldf_audio_record(a, &x, NULL) < 0 || mldf_audio_record(b, &y, NULL) < 0)
         return true;
     return x.samples == y.samples && x.rate == y.rate && x.channels == y.channels && x.bits == y.bits &&
@@ -51,13 +55,15 @@ static mldf_status read_packets(const mldf_value *value, const mldf_audio_info *
 
 mldf_status mldf_audio_check_room(const mldf_audio_info *info, uint64_t stored, uint64_t max_decoded, mldf_error *err) {
     size_t bytes;
+    mldf_audio_info own = MLDF_AUDIO_INFO_INIT;
     if (!info)
         return mldfi_fail(err, MLDF_E_ARGUMENT, "mldf_audio_check_room: info is NULL");
-    return mldfi_sound_room(max_decoded, stored, info->samples, info->channels, sizeof(float), &bytes, err);
+    TRY(mldfi_take_options(&own, sizeof own, "mldf_audio_info", info, err));
+    return mldfi_sound_room(max_decoded, stored, own.samples, own.channels, sizeof(float), &bytes, err);
 }
 
 mldf_status mldf_audio_value_read(const mldf_value *value, uint64_t from, uint64_t count, float *out, mldf_error *err) {
-    mldf_audio_info info;
+    mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
     mldf_status status = mldf_audio_record(value, &info, err);
     if (status < 0)
         return status;

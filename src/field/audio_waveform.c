@@ -63,9 +63,13 @@ void mldfi_audio_unbind(void *user, void *state) {
 /* ---- Reading --------------------------------------------------------------------------------------------------------------- */
 
 void mldfi_audio_record_info(const uint8_t *record, mldf_audio_info *out) {
-    *out = (mldf_audio_info){mldfi_load_u64(record + AUDIO_SAMPLES),  mldfi_load_u32(record + AUDIO_RATE),
-                             mldfi_load_u16(record + AUDIO_CHANNELS), record[AUDIO_BITS],
-                             (mldf_audio_codec)record[AUDIO_CODEC],   0};
+    *out = (mldf_audio_info){sizeof *out,
+                             mldfi_load_u64(record + AUDIO_SAMPLES),
+                             mldfi_load_u32(record + AUDIO_RATE),
+                             mldfi_load_u16(record + AUDIO_CHANNELS),
+                             record[AUDIO_BITS],
+                             (mldf_audio_codec)record[AUDIO_CODEC],
+                             0};
 }
 
 /* Lossless packets say how many bits their numbers have, lossy ones have none. */

@@ -230,7 +230,8 @@ mldf_status mldfi_field_check_stored(const struct schema_field *field, const mld
         memset(&decoded, 0, sizeof decoded);
         status =
             type->decode(type->user, field->state, value->record, value->data, value->bytes, &scratch, &decoded, err);
-        mldf_buffer_free(&scratch);
+        if (scratch.data)
+            mldf_buffer_free(&scratch);
         if (status < 0 && err)
             err->offset = MLDF_NONE; /* of a record in memory, not of a file */
     }

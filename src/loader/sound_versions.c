@@ -60,7 +60,7 @@ static mldf_status gather(const mldf_loader *loader, struct sounds *out, mldf_er
             const mldf_reader *reader = mldfi_dataset_spread(dataset, i, most, &sample);
             size_t field = mldfi_schema_lookup(reader->schema, name);
             mldf_value value;
-            mldf_audio_info info;
+            mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
             scratch.size = 0;
             if (field == SIZE_MAX)
                 break;

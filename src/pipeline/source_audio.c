@@ -65,7 +65,7 @@ static mldf_status take_piece(struct source_run *s, mldf_error *err) {
 /* A video without sound, whose clips have zeros. */
 static mldf_status take_silence(struct source_run *s) {
     struct audio_source *a = own(s);
-    a->info = (mldf_audio_info){0};
+    a->info = (mldf_audio_info)MLDF_AUDIO_INFO_INIT;
     a->sinc = NULL;
     a->stored = 0;
     s->pieced = false;
@@ -78,6 +78,7 @@ static mldf_status extent(struct source_run *s, mldf_error *err) {
     const struct edge *said = &s->chain->source;
     if (s->silent)
         return take_silence(s);
+    a->info = (mldf_audio_info)MLDF_AUDIO_INFO_INIT;
     mldf_status status = mldf_audio_record(&s->value, &a->info, err);
     if (status == MLDF_OK)
         status = take_piece(s, err);

@@ -66,20 +66,25 @@ static void load(const struct copy_batch *b, struct batch_sample *s) {
         s->status = mldfi_sample_load(&s->is, fields, b->reader, s->number, s->err);
 }
 
+static void prepare(struct copy_batch *b, struct batch_sample *s) {
+    const struct sample_sink *sink = b->copy->sink;
+    if (!sink->ops->prepare)
+        return;
+    if (s->status == MLDF_OK)
+        s->status = sink->ops->prepare(sink, &s->kit, &b->media, s->is.values, s->err);
+    mldfi_kit_trim(&b->media);
+}
+
 static void run_batch(void *worker, void *slot) {
     (void)worker;
     struct copy_batch *b = slot;
-    const struct sample_sink *sink = b->copy->sink;
     for (size_t i = 0; i < b->count; i++) {
         struct batch_sample *s = &b->samples[i];
         if (!b->is_read && s->status == MLDF_OK)
             load(b, s);
-        if (s->status == MLDF_OK && sink->ops->prepare)
-            s->status = sink->ops->prepare(sink, &s->kit, &b->media, s->is.values, s->err);
+        prepare(b, s);
         if (s->status < 0 && !b->copy->skip)
             b->count = i + 1; /* nobody will look at the rest */
-        if (sink->ops->prepare)
-            mldfi_kit_trim(&b->media);
     }
 }
 
@@ -218,21 +223,24 @@ static mldf_status take_sample(struct copy *c, struct batch_sample *s, mldf_erro
     return refuse(c, s, &why, is_fatal(status), err);
 }
 
+/* Buffers that one large sample needed. */
+static void give_back(const struct copy *c, struct batch_sample *s) {
+    mldfi_sample_trim(&s->is, c->fields.count);
+    if (s->kit.rooms)
+        mldfi_sink_kit_trim(&s->kit);
+}
+
 static mldf_status take_batch(struct copy *c, struct copy_batch *b, mldf_error *err) {
     mldf_status status = MLDF_OK;
     for (size_t i = 0; i < b->count && status >= 0; i++) {
-        struct batch_sample *s = &b->samples[i];
-        status = take_sample(c, s, err);
-        mldfi_sample_trim(&s->is, c->fields.count);
-        if (s->kit.rooms)
-            mldfi_sink_kit_trim(&s->kit);
+        status = take_sample(c, &b->samples[i], err);
+        give_back(c, &b->samples[i]);
     }
-    bool look = c->pool || c->loaded % ROWS_BETWEEN_LOOKS == 0;
-    return status < 0 || !look ? status : mldfi_watch(c->watch, false, err);
+    return status < 0 ? status : mldfi_watch(c->watch, false, err);
 }
 
 static size_t batch_size(const struct copy *c) {
-    if (c->loaded < 16 || !c->pool)
+    if (c->loaded < 16)
         return 1;
     uint64_t wanted = BATCH_BYTES / (c->memory / c->loaded + 1);
     return wanted < 1 ? 1 : wanted > BATCH_SAMPLES ? BATCH_SAMPLES : (size_t)wanted;
@@ -261,6 +269,22 @@ static bool next_row(struct cursor *at, uint64_t *out) {
     return true;
 }
 
+/* The next row into *s; MLDF_END: there is none. *wanted: it is not to be left out. */
+static inline mldf_status choose(struct cursor *at, struct batch_sample *s, mldf_error *why, bool *wanted) {
+    *wanted = true;
+    if (!next_row(at, &s->number))
+        return MLDF_END;
+    s->status = MLDF_OK;
+    s->err = why;
+    if (at->rows->wanted) {
+        s->is.bytes = s->is.memory = 0;
+        s->is.key = NULL;
+        s->status = at->rows->wanted(at->rows->user, s->number, wanted, why);
+        *wanted = *wanted || s->status < 0;
+    }
+    return MLDF_OK;
+}
+
 /* As many rows as make a batch; none when there are no more. A stream gives its samples in order: they are read here, fewer when they are
  * large. < 0 only when cancelled. */
 static mldf_status fill_batch(struct copy *c, struct copy_batch *b, struct cursor *at, mldf_error *err) {
@@ -272,16 +296,9 @@ static mldf_status fill_batch(struct copy *c, struct copy_batch *b, struct curso
     b->memory = 0;
     for (b->count = 0; b->count < size && b->memory < BATCH_BYTES && !failed && status >= 0;) {
         struct batch_sample *s = &b->samples[b->count];
-        if (!next_row(at, &s->number))
+        if (choose(at, s, &b->errors[b->count], &wanted) == MLDF_END)
             break;
-        s->status = MLDF_OK;
-        s->err = &b->errors[b->count];
-        s->is.bytes = s->is.memory = 0;
-        s->is.key = NULL;
-        wanted = true;
-        if (at->rows->wanted)
-            s->status = at->rows->wanted(at->rows->user, s->number, &wanted, s->err);
-        if (s->status == MLDF_OK && !wanted) {
+        if (!wanted) {
             if (++at->unwanted % ROWS_BETWEEN_LOOKS == 0)
                 status = mldfi_watch(c->watch, false, err);
             continue;
@@ -301,12 +318,20 @@ static mldf_status fill_batch(struct copy *c, struct copy_batch *b, struct curso
 /* Without threads: one sample after the other, in the same place. */
 static mldf_status run_alone(struct copy *c, struct cursor *at, mldf_error *err) {
     struct copy_batch *b = c->batches;
-    mldf_status status = fill_batch(c, b, at, err);
-    while (status >= 0 && b->count) {
-        run_batch(NULL, b);
-        status = take_batch(c, b, err);
-        if (status >= 0)
-            status = fill_batch(c, b, at, err);
+    struct batch_sample *s = b->samples;
+    mldf_status status = MLDF_OK;
+    bool wanted;
+    b->reader = c->reader;
+    for (uint64_t rows = 1; status >= 0 && choose(at, s, b->errors, &wanted) == MLDF_OK; rows++) {
+        if (wanted) {
+            if (s->status == MLDF_OK)
+                load(b, s);
+            prepare(b, s);
+            status = take_sample(c, s, err);
+            give_back(c, s);
+        }
+        if (status >= 0 && rows % ROWS_BETWEEN_LOOKS == 0)
+            status = mldfi_watch(c->watch, false, err);
     }
     return status;
 }

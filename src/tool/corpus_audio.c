@@ -47,6 +47,7 @@ mldf_status mldfi_corpus_audio_open(struct corpus_audio *audio, const void *file
     if (status >= 0) {
         stored.record = record;
         stored.record_bytes = field->info.record_bytes;
+        audio->info = (mldf_audio_info)MLDF_AUDIO_INFO_INIT;
         status = mldf_audio_record(&stored, &audio->info, err);
     }
     audio->data = payload;

@@ -179,7 +179,7 @@ mldf_status mldfi_extract_clip(const mldf_schema *schema, size_t field, const ml
 mldf_status mldfi_extract_sound(const mldf_value *value, struct export_room *room, struct exported *out,
                                 mldf_error *err) {
     uint8_t record[32];
-    mldf_audio_info info;
+    mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
     mldf_value sound = {.kind = MLDF_KIND_BYTES, .record = record, .record_bytes = sizeof record};
     TRY(mldfi_video_check_record(value->record, value->bytes, err));
     if (!mldfi_video_sound_record(value->record, record))

@@ -282,11 +282,11 @@ static mldf_status check_along(struct worker *worker, const struct job *job, siz
 }
 
 static mldf_status encode_payload(struct worker *worker, struct job *job, size_t s, const struct schema_field *field,
-                                  struct job_payload *payload, uint8_t *record, mldf_error *err) {
+                                  struct job_payload *payload, bool side_column, uint8_t *record, mldf_error *err) {
     const void *data = NULL;
     uint64_t bytes = 0;
     mldf_status status = run_type(worker, job, field, payload, record, &data, &bytes, err);
-    if (status >= 0 && mldfi_along_name(field))
+    if (status >= 0 && side_column)
         status = check_along(worker, job, s, field, record, data, bytes, err);
     if (status < 0)
         return status;
@@ -356,8 +356,9 @@ static mldf_status encode_sample(struct worker *worker, struct job *job, size_t 
             continue;
         uint8_t *record = job->rows.data + s * schema->row_bytes + field->info.row_offset;
         mldf_error why;
-        mldf_status status = encode_payload(worker, job, s, field, payload, record, &why);
-        mldfi_kit_trim(&worker->kit);
+        mldf_status status = encode_payload(worker, job, s, field, payload, side_columns, record, &why);
+        if (payload->kind != MLDF_KIND_STORED || worker->writer->options.check_values) /* otherwise it used nothing */
+            mldfi_kit_trim(&worker->kit);
         if (status >= 0)
             continue;
         mldfi_error_place(&why, MLDF_NONE, field->info.name);

@@ -51,7 +51,7 @@ static void make_sources(void) {
 }
 
 static void make_recordings(void) {
-    static const mldf_audio_info info = {4, 8000, 1, 16, MLDF_AUDIO_PCM, 0};
+    static const mldf_audio_info info = {sizeof(mldf_audio_info), 4, 8000, 1, 16, MLDF_AUDIO_PCM, 0};
     mldf_buffer wav = MLDF_BUFFER_INIT;
     struct tar_writer *tar;
     unsigned pad;

@@ -66,7 +66,7 @@ static void codings_and_their_bits(void) {
                  {2, 4, MLDF_E_UNSUPPORTED, 0, 0},       {0x55, 0, MLDF_E_UNSUPPORTED, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct file f = plain(cases[i].tag, 1, cases[i].bits, 24);
-        mldf_wav wav;
+        mldf_wav wav = MLDF_WAV_INIT;
         mldf_error err;
         CHECK_STATUS(cases[i].status, mldf_wav_parse(f.bytes, f.size, &wav, &err), &err);
         if (cases[i].status != MLDF_OK)
@@ -82,7 +82,7 @@ static void codings_and_their_bits(void) {
 
 static void other_codings_are_named(void) {
     struct file f = plain(0x55, 1, 16, 4);
-    mldf_wav wav;
+    mldf_wav wav = MLDF_WAV_INIT;
     mldf_error err;
     CHECK_STATUS(MLDF_E_UNSUPPORTED, mldf_wav_parse(f.bytes, f.size, &wav, &err), NULL);
     CHECK_CONTAINS("MP3", TEXT(err));
@@ -92,7 +92,7 @@ static void other_codings_are_named(void) {
 }
 
 static void chunks_may_stand_before_and_behind(void) {
-    mldf_wav wav;
+    mldf_wav wav = MLDF_WAV_INIT;
     mldf_error err;
     struct file f = begin(200);
     put_chunk(&f, "JUNK", 3, "abc\0", 4); /* odd, padded */
@@ -138,7 +138,7 @@ static void lengths_left_open_reach_to_the_end(void) {
                  {46, 10, 5, 0},
                  {46, 9, 4, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        mldf_wav wav;
+        mldf_wav wav = MLDF_WAV_INIT;
         mldf_error err;
         struct file f = begin(cases[i].outer);
         put_format(&f, 1, 1, 16000, 16);
@@ -162,7 +162,7 @@ static void nonsense_is_refused_with_its_place(void) {
                  {16, 0xff, 0xff, MLDF_E_TRUNCATED, 76}, /* one that passes the end */
                  {20, 0xfe, 0xff, MLDF_E_CORRUPT, 20} /* extensible in 16 bytes */};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        mldf_wav wav;
+        mldf_wav wav = MLDF_WAV_INIT;
         mldf_error err;
         struct file f = plain(1, 1, 16, 32);
         f.bytes[cases[i].at] = cases[i].value;
@@ -171,7 +171,7 @@ static void nonsense_is_refused_with_its_place(void) {
         CHECK_EQ_U64(cases[i].offset, err.offset);
     }
     struct file f = plain(1, 1, 16, 32);
-    mldf_wav wav;
+    mldf_wav wav = MLDF_WAV_INIT;
     mldf_error err;
     for (size_t bytes = 0; bytes < 44; bytes++) { /* cut in its header */
         mldf_status status = mldf_wav_parse(f.bytes, bytes, &wav, &err);
@@ -182,7 +182,7 @@ static void nonsense_is_refused_with_its_place(void) {
 }
 
 static void a_wrong_block_size_needs_a_witness(void) {
-    mldf_wav wav;
+    mldf_wav wav = MLDF_WAV_INIT;
     mldf_error err;
     struct file f = plain(1, 2, 16, 32);
     mldfi_store_u16(f.bytes + 32, 2); /* the bytes a second still say 4 */
@@ -196,7 +196,7 @@ static void a_wrong_block_size_needs_a_witness(void) {
 }
 
 static void sizes_of_64_bits(void) {
-    mldf_wav wav;
+    mldf_wav wav = MLDF_WAV_INIT;
     mldf_error err;
     struct file f = {{0}, 0};
     uint8_t ds64[40] = {0};
@@ -228,22 +228,22 @@ static void headers_of_our_own_are_read_back(void) {
     static const struct {
         mldf_audio_info info;
         uint16_t tag;
-    } cases[] = {{{5, 8000, 1, 8, MLDF_AUDIO_PCM, 0}, WAV_PCM},
-                 {{4, 44100, 2, 16, MLDF_AUDIO_PCM, 0}, WAV_PCM},
-                 {{3, 48000, 1, 24, MLDF_AUDIO_PCM, 0}, WAV_EXTENSIBLE},
-                 {{2, 48000, 2, 32, MLDF_AUDIO_PCM, 0}, WAV_EXTENSIBLE},
-                 {{2, 16000, 2, 32, MLDF_AUDIO_FLOAT, 0}, WAV_FLOAT},
-                 {{1, 16000, 4, 64, MLDF_AUDIO_FLOAT, 0}, WAV_EXTENSIBLE},
-                 {{7, 8000, 1, 8, MLDF_AUDIO_ALAW, 0}, WAV_ALAW},
-                 {{7, 8000, 2, 8, MLDF_AUDIO_MULAW, 0}, WAV_MULAW},
-                 {{2, 48000, 6, 16, MLDF_AUDIO_PCM, 0x3f}, WAV_EXTENSIBLE},
-                 {{0, 16000, 1, 16, MLDF_AUDIO_PCM, 0}, WAV_PCM}};
+    } cases[] = {{{sizeof(mldf_audio_info), 5, 8000, 1, 8, MLDF_AUDIO_PCM, 0}, WAV_PCM},
+                 {{sizeof(mldf_audio_info), 4, 44100, 2, 16, MLDF_AUDIO_PCM, 0}, WAV_PCM},
+                 {{sizeof(mldf_audio_info), 3, 48000, 1, 24, MLDF_AUDIO_PCM, 0}, WAV_EXTENSIBLE},
+                 {{sizeof(mldf_audio_info), 2, 48000, 2, 32, MLDF_AUDIO_PCM, 0}, WAV_EXTENSIBLE},
+                 {{sizeof(mldf_audio_info), 2, 16000, 2, 32, MLDF_AUDIO_FLOAT, 0}, WAV_FLOAT},
+                 {{sizeof(mldf_audio_info), 1, 16000, 4, 64, MLDF_AUDIO_FLOAT, 0}, WAV_EXTENSIBLE},
+                 {{sizeof(mldf_audio_info), 7, 8000, 1, 8, MLDF_AUDIO_ALAW, 0}, WAV_ALAW},
+                 {{sizeof(mldf_audio_info), 7, 8000, 2, 8, MLDF_AUDIO_MULAW, 0}, WAV_MULAW},
+                 {{sizeof(mldf_audio_info), 2, 48000, 6, 16, MLDF_AUDIO_PCM, 0x3f}, WAV_EXTENSIBLE},
+                 {{sizeof(mldf_audio_info), 0, 16000, 1, 16, MLDF_AUDIO_PCM, 0}, WAV_PCM}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const mldf_audio_info *info = &cases[i].info;
         uint64_t bytes = info->samples * info->channels * (info->bits / 8);
         unsigned pad;
         mldf_buffer out = MLDF_BUFFER_INIT;
-        mldf_wav wav;
+        mldf_wav wav = MLDF_WAV_INIT;
         mldf_error err;
         CHECK_OK(mldf_wav_header(info, &out, &pad, &err), &err);
         CHECK_EQ_U64(bytes % 2, pad);
@@ -259,9 +259,9 @@ static void headers_of_our_own_are_read_back(void) {
 }
 
 static void from_4_gib_on_it_is_rf64(void) {
-    mldf_audio_info info = {UINT64_C(1) << 31, 48000, 2, 16, MLDF_AUDIO_PCM, 0};
+    mldf_audio_info info = {sizeof(mldf_audio_info), UINT64_C(1) << 31, 48000, 2, 16, MLDF_AUDIO_PCM, 0};
     mldf_buffer out = MLDF_BUFFER_INIT;
-    mldf_wav wav;
+    mldf_wav wav = MLDF_WAV_INIT;
     mldf_error err;
     unsigned pad;
     CHECK_OK(mldf_wav_header(&info, &out, &pad, &err), &err);
@@ -286,6 +286,35 @@ static void from_4_gib_on_it_is_rf64(void) {
     mldf_buffer_free(&out);
 }
 
+/* A struct whose size nobody said is refused, and nothing is written to it. */
+static void structs_begin_with_their_size(void) {
+    mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
+    mldf_wav wav = MLDF_WAV_INIT;
+    mldf_buffer out = MLDF_BUFFER_INIT;
+    mldf_error err;
+    unsigned pad;
+    info.samples = 2;
+    info.rate = 8000;
+    info.channels = 1;
+    info.bits = 8;
+    CHECK_OK(mldf_wav_header(&info, &out, &pad, &err), &err);
+    CHECK_OK(mldf_buffer_append(&out, samples, 2, &err), &err);
+    wav.struct_bytes = 0;
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_wav_parse(out.data, out.size, &wav, &err), NULL);
+    CHECK_CONTAINS("mldf_wav: struct_bytes is 0", TEXT(err));
+    CHECK_EQ_U64(0, wav.data_bytes);
+    wav.struct_bytes = offsetof(mldf_wav, info); /* of a program that does not know the rest */
+    wav.info.rate = 7;
+    CHECK_OK(mldf_wav_parse(out.data, out.size, &wav, &err), &err);
+    CHECK_EQ_U64(2, wav.data_bytes);
+    CHECK_EQ_U64(7, wav.info.rate);
+    info.struct_bytes = 0;
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_wav_header(&info, &out, &pad, &err), NULL);
+    CHECK_CONTAINS("mldf_audio_info: struct_bytes is 0", TEXT(err));
+    CHECK_STATUS(MLDF_E_ARGUMENT, mldf_audio_check_room(&info, 2, 0, &err), NULL);
+    mldf_buffer_free(&out);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(codings_and_their_bits);
@@ -297,5 +326,6 @@ int main(int argc, char **argv) {
     RUN(sizes_of_64_bits);
     RUN(headers_of_our_own_are_read_back);
     RUN(from_4_gib_on_it_is_rf64);
+    RUN(structs_begin_with_their_size);
     return check_end();
 }

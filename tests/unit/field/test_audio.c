@@ -129,14 +129,15 @@ static void arguments_bind_the_recordings(void) {
         const char *arguments;
         mldf_audio_info info;
         const char *part; /* NULL: taken */
-    } cases[] = {{"{}", {4, 8000, 1, 16, MLDF_AUDIO_PCM, 0}, NULL},
-                 {"{\"rate\":8000}", {4, 8000, 1, 16, MLDF_AUDIO_PCM, 0}, NULL},
-                 {"{\"rate\":16000}", {4, 8000, 1, 16, MLDF_AUDIO_PCM, 0}, "8000 samples a second"},
-                 {"{\"channels\":2}", {4, 8000, 1, 16, MLDF_AUDIO_PCM, 0}, "1 channels"},
-                 {"{\"mask\":3}", {4, 8000, 2, 16, MLDF_AUDIO_PCM, 0}, NULL},
-                 {"{\"mask\":3}", {4, 8000, 2, 16, MLDF_AUDIO_PCM, 3}, NULL},
-                 {"{\"mask\":3}", {4, 8000, 2, 16, MLDF_AUDIO_PCM, 6}, "mask 0x6"},
-                 {"{\"mask\":7}", {4, 8000, 2, 16, MLDF_AUDIO_PCM, 0}, "2 channels"}};
+    } cases[] = {
+        {"{}", {sizeof(mldf_audio_info), 4, 8000, 1, 16, MLDF_AUDIO_PCM, 0}, NULL},
+        {"{\"rate\":8000}", {sizeof(mldf_audio_info), 4, 8000, 1, 16, MLDF_AUDIO_PCM, 0}, NULL},
+        {"{\"rate\":16000}", {sizeof(mldf_audio_info), 4, 8000, 1, 16, MLDF_AUDIO_PCM, 0}, "8000 samples a second"},
+        {"{\"channels\":2}", {sizeof(mldf_audio_info), 4, 8000, 1, 16, MLDF_AUDIO_PCM, 0}, "1 channels"},
+        {"{\"mask\":3}", {sizeof(mldf_audio_info), 4, 8000, 2, 16, MLDF_AUDIO_PCM, 0}, NULL},
+        {"{\"mask\":3}", {sizeof(mldf_audio_info), 4, 8000, 2, 16, MLDF_AUDIO_PCM, 3}, NULL},
+        {"{\"mask\":3}", {sizeof(mldf_audio_info), 4, 8000, 2, 16, MLDF_AUDIO_PCM, 6}, "mask 0x6"},
+        {"{\"mask\":7}", {sizeof(mldf_audio_info), 4, 8000, 2, 16, MLDF_AUDIO_PCM, 0}, "2 channels"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         mldf_error err;
         struct encoded e;
@@ -193,8 +194,9 @@ static void records_that_lie_are_found(void) {
 }
 
 static void numbers_that_are_no_dtype_are_bytes(void) {
-    static const mldf_audio_info infos[] = {
-        {3, 8000, 1, 24, MLDF_AUDIO_PCM, 0}, {3, 8000, 2, 8, MLDF_AUDIO_ALAW, 0}, {3, 8000, 1, 8, MLDF_AUDIO_MULAW, 0}};
+    static const mldf_audio_info infos[] = {{sizeof(mldf_audio_info), 3, 8000, 1, 24, MLDF_AUDIO_PCM, 0},
+                                            {sizeof(mldf_audio_info), 3, 8000, 2, 8, MLDF_AUDIO_ALAW, 0},
+                                            {sizeof(mldf_audio_info), 3, 8000, 1, 8, MLDF_AUDIO_MULAW, 0}};
     mldf_error err;
     mldf_schema *s = one_field(MLDF_AUDIO_WAVEFORM, NULL, 0, &err);
     REQUIRE(s != NULL);
@@ -202,7 +204,7 @@ static void numbers_that_are_no_dtype_are_bytes(void) {
         struct encoded e;
         mldf_buffer file = MLDF_BUFFER_INIT;
         mldf_value v = wav(&infos[i], &file), out;
-        mldf_audio_info info;
+        mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
         float floats[6];
         CHECK_OK(encode(s, &v, &e, &err), &err);
         CHECK_OK(decode(s, &e, &out, &err), &err);
@@ -219,7 +221,7 @@ static void numbers_that_are_no_dtype_are_bytes(void) {
         mldf_buffer_free(&file);
     }
     mldf_value none = value_of(MLDF_KIND_BYTES, zeros, 4);
-    mldf_audio_info info;
+    mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
     CHECK_STATUS(MLDF_E_TYPE, mldf_audio_record(&none, &info, &err), &err);
     mldf_schema_free(s);
 }
@@ -256,8 +258,8 @@ static void note(void *user, const char *message) {
 }
 
 static void files_are_looked_at(void) {
-    static const mldf_audio_info usual = {4, 8000, 2, 16, MLDF_AUDIO_PCM, 3},
-                                 odd = {4, 8000, 2, 16, MLDF_AUDIO_PCM, 0x600};
+    static const mldf_audio_info usual = {sizeof(mldf_audio_info), 4, 8000, 2, 16, MLDF_AUDIO_PCM, 3},
+                                 odd = {sizeof(mldf_audio_info), 4, 8000, 2, 16, MLDF_AUDIO_PCM, 0x600};
     mldf_buffer file = MLDF_BUFFER_INIT;
     mldf_error err;
     struct said said = {0, ""};
@@ -280,11 +282,11 @@ static void files_are_looked_at(void) {
 }
 
 static void the_mask_of_the_field_is_exported(void) {
-    static const mldf_audio_info info = {4, 8000, 2, 16, MLDF_AUDIO_PCM, 0};
+    static const mldf_audio_info info = {sizeof(mldf_audio_info), 4, 8000, 2, 16, MLDF_AUDIO_PCM, 0};
     mldf_buffer file = MLDF_BUFFER_INIT, scratch = MLDF_BUFFER_INIT;
     mldf_error err;
     struct encoded e;
-    mldf_wav read;
+    mldf_wav read = MLDF_WAV_INIT;
     mldf_schema *s = one_field(MLDF_AUDIO_WAVEFORM, "{\"mask\":1536}", 0, &err);
     REQUIRE(s != NULL);
     mldf_value v = wav(&info, &file), out;

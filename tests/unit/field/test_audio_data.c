@@ -10,34 +10,34 @@ static const struct real {
     const char *name;
     mldf_audio_info info;
 } files[] = {
-    {"codes_alaw.wav", {256, 8000, 1, 8, MLDF_AUDIO_ALAW, 0}},
-    {"codes_mulaw.wav", {256, 8000, 1, 8, MLDF_AUDIO_MULAW, 0}},
-    {"ffmpeg_alaw.wav", {37, 8000, 1, 8, MLDF_AUDIO_ALAW, 0}},
-    {"ffmpeg_f32.wav", {37, 16000, 2, 32, MLDF_AUDIO_FLOAT, 3}},
-    {"ffmpeg_f64.wav", {37, 16000, 1, 64, MLDF_AUDIO_FLOAT, 4}},
-    {"ffmpeg_mulaw.wav", {37, 8000, 2, 8, MLDF_AUDIO_MULAW, 0}},
-    {"ffmpeg_pipe.wav", {37, 16000, 1, 16, MLDF_AUDIO_PCM, 0}},
-    {"ffmpeg_rf64.wav", {37, 22050, 1, 16, MLDF_AUDIO_PCM, 0}},
-    {"ffmpeg_s16.wav", {37, 44100, 2, 16, MLDF_AUDIO_PCM, 0}},
-    {"ffmpeg_s24.wav", {37, 48000, 1, 24, MLDF_AUDIO_PCM, 4}},
-    {"ffmpeg_s32.wav", {37, 96000, 2, 32, MLDF_AUDIO_PCM, 3}},
-    {"ffmpeg_surround.wav", {37, 48000, 6, 16, MLDF_AUDIO_PCM, 0x3f}},
-    {"ffmpeg_u8.wav", {37, 8000, 1, 8, MLDF_AUDIO_PCM, 0}},
-    {"ffmpeg_w64.w64", {37, 22050, 2, 24, MLDF_AUDIO_PCM, 3}},
-    {"python_s16.wav", {37, 11025, 2, 16, MLDF_AUDIO_PCM, 0}},
-    {"scipy_f32.wav", {37, 16000, 2, 32, MLDF_AUDIO_FLOAT, 0}},
-    {"scipy_i32.wav", {37, 16000, 1, 32, MLDF_AUDIO_PCM, 0}},
-    {"sndfile_rf64.wav", {37, 12345, 2, 32, MLDF_AUDIO_FLOAT, 3}},
-    {"sndfile_rifx_f32.wav", {37, 12345, 1, 32, MLDF_AUDIO_FLOAT, 0}},
-    {"sndfile_rifx_f64.wav", {37, 12345, 1, 64, MLDF_AUDIO_FLOAT, 0}},
-    {"sndfile_rifx_s16.wav", {37, 12345, 2, 16, MLDF_AUDIO_PCM, 0}},
-    {"sndfile_rifx_s24.wav", {37, 12345, 1, 24, MLDF_AUDIO_PCM, 0}},
-    {"sndfile_w64.w64", {37, 12345, 1, 8, MLDF_AUDIO_PCM, 0}},
-    {"sndfile_wavex.wav", {37, 12345, 4, 24, MLDF_AUDIO_PCM, 0x33}},
-    {"sox_mulaw.wav", {37, 8000, 1, 8, MLDF_AUDIO_MULAW, 0}},
-    {"sox_pipe.wav", {37, 16000, 6, 16, MLDF_AUDIO_PCM, 0x3f}},
-    {"sox_s16.wav", {37, 16000, 1, 16, MLDF_AUDIO_PCM, 0}},
-    {"sox_s24.wav", {37, 16000, 2, 24, MLDF_AUDIO_PCM, 3}},
+    {"codes_alaw.wav", {sizeof(mldf_audio_info), 256, 8000, 1, 8, MLDF_AUDIO_ALAW, 0}},
+    {"codes_mulaw.wav", {sizeof(mldf_audio_info), 256, 8000, 1, 8, MLDF_AUDIO_MULAW, 0}},
+    {"ffmpeg_alaw.wav", {sizeof(mldf_audio_info), 37, 8000, 1, 8, MLDF_AUDIO_ALAW, 0}},
+    {"ffmpeg_f32.wav", {sizeof(mldf_audio_info), 37, 16000, 2, 32, MLDF_AUDIO_FLOAT, 3}},
+    {"ffmpeg_f64.wav", {sizeof(mldf_audio_info), 37, 16000, 1, 64, MLDF_AUDIO_FLOAT, 4}},
+    {"ffmpeg_mulaw.wav", {sizeof(mldf_audio_info), 37, 8000, 2, 8, MLDF_AUDIO_MULAW, 0}},
+    {"ffmpeg_pipe.wav", {sizeof(mldf_audio_info), 37, 16000, 1, 16, MLDF_AUDIO_PCM, 0}},
+    {"ffmpeg_rf64.wav", {sizeof(mldf_audio_info), 37, 22050, 1, 16, MLDF_AUDIO_PCM, 0}},
+    {"ffmpeg_s16.wav", {sizeof(mldf_audio_info), 37, 44100, 2, 16, MLDF_AUDIO_PCM, 0}},
+    {"ffmpeg_s24.wav", {sizeof(mldf_audio_info), 37, 48000, 1, 24, MLDF_AUDIO_PCM, 4}},
+    {"ffmpeg_s32.wav", {sizeof(mldf_audio_info), 37, 96000, 2, 32, MLDF_AUDIO_PCM, 3}},
+    {"ffmpeg_surround.wav", {sizeof(mldf_audio_info), 37, 48000, 6, 16, MLDF_AUDIO_PCM, 0x3f}},
+    {"ffmpeg_u8.wav", {sizeof(mldf_audio_info), 37, 8000, 1, 8, MLDF_AUDIO_PCM, 0}},
+    {"ffmpeg_w64.w64", {sizeof(mldf_audio_info), 37, 22050, 2, 24, MLDF_AUDIO_PCM, 3}},
+    {"python_s16.wav", {sizeof(mldf_audio_info), 37, 11025, 2, 16, MLDF_AUDIO_PCM, 0}},
+    {"scipy_f32.wav", {sizeof(mldf_audio_info), 37, 16000, 2, 32, MLDF_AUDIO_FLOAT, 0}},
+    {"scipy_i32.wav", {sizeof(mldf_audio_info), 37, 16000, 1, 32, MLDF_AUDIO_PCM, 0}},
+    {"sndfile_rf64.wav", {sizeof(mldf_audio_info), 37, 12345, 2, 32, MLDF_AUDIO_FLOAT, 3}},
+    {"sndfile_rifx_f32.wav", {sizeof(mldf_audio_info), 37, 12345, 1, 32, MLDF_AUDIO_FLOAT, 0}},
+    {"sndfile_rifx_f64.wav", {sizeof(mldf_audio_info), 37, 12345, 1, 64, MLDF_AUDIO_FLOAT, 0}},
+    {"sndfile_rifx_s16.wav", {sizeof(mldf_audio_info), 37, 12345, 2, 16, MLDF_AUDIO_PCM, 0}},
+    {"sndfile_rifx_s24.wav", {sizeof(mldf_audio_info), 37, 12345, 1, 24, MLDF_AUDIO_PCM, 0}},
+    {"sndfile_w64.w64", {sizeof(mldf_audio_info), 37, 12345, 1, 8, MLDF_AUDIO_PCM, 0}},
+    {"sndfile_wavex.wav", {sizeof(mldf_audio_info), 37, 12345, 4, 24, MLDF_AUDIO_PCM, 0x33}},
+    {"sox_mulaw.wav", {sizeof(mldf_audio_info), 37, 8000, 1, 8, MLDF_AUDIO_MULAW, 0}},
+    {"sox_pipe.wav", {sizeof(mldf_audio_info), 37, 16000, 6, 16, MLDF_AUDIO_PCM, 0x3f}},
+    {"sox_s16.wav", {sizeof(mldf_audio_info), 37, 16000, 1, 16, MLDF_AUDIO_PCM, 0}},
+    {"sox_s24.wav", {sizeof(mldf_audio_info), 37, 16000, 2, 24, MLDF_AUDIO_PCM, 3}},
 };
 enum { FILES = sizeof files / sizeof files[0] };
 
@@ -101,8 +101,8 @@ static void real_files_hold_what_libsndfile_reads(void) {
         mldf_buffer scratch = MLDF_BUFFER_INIT;
         struct encoded e;
         mldf_value value;
-        mldf_audio_info info;
-        mldf_wav wav;
+        mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
+        mldf_wav wav = MLDF_WAV_INIT;
         snprintf(name, sizeof name, "%s.f32", files[i].name);
         uint8_t *data = load(files[i].name, &bytes), *want = load(name, &want_bytes);
         REQUIRE(data && want);
@@ -135,7 +135,7 @@ static void cut_files_are_refused(void) {
         size_t bytes;
         uint8_t *data = load(files[i].name, &bytes);
         mldf_buffer scratch = MLDF_BUFFER_INIT;
-        mldf_wav whole;
+        mldf_wav whole = MLDF_WAV_INIT;
         REQUIRE(data != NULL);
         REQUIRE_OK(mldf_wav_parse(data, bytes, &whole, &err), &err);
         bool open = strstr(files[i].name, "_pipe") != NULL;
