@@ -127,19 +127,7 @@ static double per_second(const mldf_loader_stats *stats) {
     return stats->seconds > 0 ? (double)stats->samples / stats->seconds : 0;
 }
 
-/* What holds things up, as the loader says it; less than half a second of work says nothing. */
-static const char *verdict_of(const mldf_loader_stats *stats, char room[160]) {
-    double work = 0;
-    for (size_t i = 0; i < stats->step_count; i++)
-        work += stats->steps[i].seconds;
-    if (work >= 0.5 || stats->samples == 0)
-        return stats->verdict;
-    snprintf(room, 160, "no verdict: %.3f s of work are too few; a larger file or more --epochs give one", work);
-    return room;
-}
-
 static void report_json(const struct bench *b, const mldf_loader_stats *stats, const mldf_buffer *explain) {
-    char verdict[160];
     json_begin('{');
     json_key("samples_per_second");
     json_double(per_second(stats));
@@ -175,7 +163,7 @@ static void report_json(const struct bench *b, const mldf_loader_stats *stats, c
     }
     json_end(']');
     json_key("verdict");
-    json_string(verdict_of(stats, verdict));
+    json_string(stats->verdict);
     if (option_given(b->v, "hash")) {
         char text[33];
         json_key("batch_hashes");
@@ -195,7 +183,7 @@ static void report_json(const struct bench *b, const mldf_loader_stats *stats, c
 }
 
 static void report_text(const struct bench *b, const mldf_loader_stats *stats, const mldf_buffer *explain) {
-    char text[33], bytes[32], rate[32], memory[32], samples[32], verdict[160];
+    char text[33], bytes[32], rate[32], memory[32], samples[32];
     double work = 0;
     if (explain->size)
         out_bytes(explain->data, explain->size);
@@ -216,7 +204,7 @@ static void report_text(const struct bench *b, const mldf_loader_stats *stats, c
         work += stats->steps[i].seconds;
     for (size_t i = 0; i < stats->step_count && work > 0; i++)
         out_printf("  %5.1f %%  %s\n", 100 * stats->steps[i].seconds / work, stats->steps[i].name);
-    out_printf("%s\n", verdict_of(stats, verdict));
+    out_printf("%s\n", stats->verdict);
 }
 
 int bench_report(struct bench *b) {

@@ -268,7 +268,8 @@ typedef struct mldf_loader_stats {
     int threads;
     size_t step_count;
     const mldf_step_time *steps; /* valid until the next call */
-    char verdict[160];           /* "decode-bound: add threads or store smaller images" */
+    /* "decode-bound: add threads or store smaller images"; "no verdict: ..." below half a second of work */
+    char verdict[160];
 } mldf_loader_stats;
 #define MLDF_LOADER_STATS_INIT \
     { \

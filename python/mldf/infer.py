@@ -111,10 +111,16 @@ def of_values(name: str, values: Iterable[Any]) -> Field:
 
 
 def _of_present(name: str, values: list[Any]) -> Field:
+    found = ", ".join(sorted({type(value).__name__ for value in values})[:4])
+    # First: NumPy calls a timedelta64 an integer.
+    if all(hasattr(value, "isoformat") or isinstance(value, (np.datetime64, np.timedelta64)) for value in values):
+        raise SchemaError(
+            f"field {name!r}: there is no field type for dates and times ({found}): store them as text (str(value)), "
+            "or as integers (nanoseconds since 1970: a NumPy array's or pandas column's .astype('int64'))"
+        )
     for test, make in _KINDS:
         if all(test(value) for value in values):
             return make(name, values)
-    found = ", ".join(sorted({type(value).__name__ for value in values})[:4])
     raise SchemaError(f"field {name!r}: no field type holds all of its values ({found}): convert them, or give fields=")
 
 

@@ -46,19 +46,25 @@ def named(sample: Any) -> Mapping[str, Any] | None:
     return None
 
 
-def columns_of(source: Any) -> Any:
-    """The columns of a table (pandas, polars, pyarrow), by name; anything else as it is."""
+def columns_of(source: Any, fields: Any = None) -> Any:
+    """The columns of a table (pandas, polars, pyarrow), by name; anything else as it is. A pandas index that has a name
+    is a column too, the first one, unless the fields are chosen and do not name it.
+    """
+    index: list[tuple[str, Any]] = []
     if hasattr(source, "column_names") and hasattr(source, "column"):  # pyarrow
         names, column = list(source.column_names), source.column
     elif hasattr(source, "__dataframe__") or (hasattr(source, "__arrow_c_stream__") and hasattr(source, "columns")):
         names, column = list(source.columns), source.__getitem__
+        levels = [name for name in getattr(getattr(source, "index", None), "names", ()) if name is not None]
+        wanted = [name for name in levels if fields is None or (isinstance(fields, Mapping) and name in fields)]
+        index = [(str(name), source.index.get_level_values(name)) for name in wanted]
     else:
         return source
-    texts = [str(name) for name in names]
+    texts = [name for name, _ in index] + [str(name) for name in names]
     for name in texts:
         if texts.count(name) > 1:
             raise ArgumentError(f"the table has two columns named {name!r}")
-    return {text: column(name) for text, name in zip(texts, names)}
+    return dict(zip(texts, itertools.chain((level for _, level in index), map(column, names))))
 
 
 def samples_from(source: Any, first: int) -> tuple[Iterable[Any], int | None]:

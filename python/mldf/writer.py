@@ -548,6 +548,7 @@ def write(
     the fields are found from the values, whole columns or the first 100 samples: numbers, text, bytes, images (uint8
     arrays of height, width and 1, 3 or 4 channels; PIL images; files' bytes or paths), recordings, arrays, lists of
     numbers (arrays), anything else that JSON holds. Values of tuples are named by what they are: image, label, text, x.
+    A pandas index that has a name is a field too.
     resume=True saves a checkpoint every now and then; the same call after an interruption goes on from there, if the
     samples come in the same order.
 
@@ -578,7 +579,7 @@ def write(
     Schema(name: text, n: int)
     """
     given: dict[str, Any] = {**options}
-    source, decrypt = columns_of(dataset), flag("decrypt", decrypt)
+    source, decrypt = columns_of(dataset, fields), flag("decrypt", decrypt)
     if isinstance(dataset, Dataset):
         source = dataset.with_options(decode=False) if fields is None else dataset
         keys = dataset.keys if keys is None and fields is None and dataset.has_keys else keys

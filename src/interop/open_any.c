@@ -1,5 +1,6 @@
 /* mldf_reader_open: which format is it? MLDF first, because that is the common case and costs nothing more; what is not MLDF is looked
  * at again: TBL by its magic, tar by its first header (or what compresses it before that), .beton, which has no magic, last. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -103,6 +104,10 @@ mldf_status mldf_reader_open(const char *path, const mldf_reader_options *option
     mldf_status native = tokens && tokens->format ? mldfi_fail(&why, MLDF_E_MAGIC, "not looked at")
                                                   : mldfi_reader_open_native(path, options, out, &why);
     if (native != MLDF_E_MAGIC && native != MLDF_E_TRUNCATED) {
+        if (native < 0 && why.sys_errno == EISDIR)
+            (void)mldfi_error_advise(&why, native,
+                                     "`mldf pack` makes a dataset of the files in a folder; "
+                                     "to read datasets that are in it, name their files");
         if (native < 0 && err)
             *err = why;
         return native < 0 ? native : check_keep(out, err);

@@ -19,6 +19,16 @@ static const mldf_step_time *hardest(const mldf_loader_stats *stats) {
     return most && most->seconds > 0 ? most : NULL;
 }
 
+/* Less work than this says nothing: the first batches pay for pages and code that are not in memory yet. */
+#define JUDGED_SECONDS 0.5
+
+static double all_work(const mldf_loader_stats *stats) {
+    double work = 0;
+    for (size_t i = 0; i < stats->step_count; i++)
+        work += stats->steps[i].seconds;
+    return work;
+}
+
 static bool is_decode(const char *name) {
     const char *colon = strrchr(name, ':');
     return colon && strcmp(colon, ": decode") == 0;
@@ -34,6 +44,9 @@ void mldfi_stats_judge(const mldf_loader *loader, mldf_loader_stats *out) {
         mldfi_plan_step_once(loader->plan, (size_t)(step - out->steps), once, sizeof once);
     if (out->batches == 0) {
         snprintf(out->verdict, sizeof out->verdict, "nothing was loaded yet");
+    } else if (all_work(out) < JUDGED_SECONDS && (share >= 0.1 || out->seconds < JUDGED_SECONDS)) {
+        snprintf(out->verdict, sizeof out->verdict,
+                 "no verdict: %.3f s of work is too little; a larger file or more epochs give one", all_work(out));
     } else if (share < 0.1) {
         snprintf(out->verdict, sizeof out->verdict,
                  "consumer-bound: the loader keeps up; next waited %.0f %% of the time", 100 * share);

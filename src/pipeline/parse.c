@@ -201,10 +201,12 @@ static mldf_status take_statement(struct parser *p, struct statement *out, mldf_
     }
     if (status < 0 || p->lexer.token.kind == TOKEN_BREAK || p->lexer.token.kind == TOKEN_END)
         return status;
-    return mldfi_lex_fail(&p->lexer, err,
-                          out->step_count ? "expected '|' or the end of the statement, found %s"
-                                          : "expected ':' and steps, found %s",
-                          mldfi_lex_found(&p->lexer, room));
+    if (out->step_count)
+        return mldfi_lex_fail(&p->lexer, err, "expected '|' or the end of the statement, found %s",
+                              mldfi_lex_found(&p->lexer, room));
+    status = mldfi_lex_fail(&p->lexer, err, "expected ':' and steps, found %s", mldfi_lex_found(&p->lexer, room));
+    return mldfi_error_advise(err, status,
+                              "a statement is FIELD: STEP | STEP, as in image: resize([224, 224]) | hflip");
 }
 
 static mldf_status take_all(struct parser *p, mldf_error *err) {

@@ -164,6 +164,36 @@ def test_data_frames(tmp_path):
         mldf.write(tmp_path / "b.mldf", pandas.DataFrame([[1, 2]], columns=["a", "a"]))
 
 
+def test_an_index_with_a_name_is_a_column_of_a_data_frame(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"name": ["x", "y", "z"], "part": [1, 1, 2], "n": [4, 5, 6]})
+    ds = written(tmp_path, frame.set_index("name").sort_values("n", ascending=False))
+    assert kinds(ds) == {"name": ("text", False), "part": ("int", False), "n": ("int", False)}
+    assert [(s.name, s.n) for s in ds] == [("z", 6), ("y", 5), ("x", 4)]
+    ds = written(tmp_path, frame.set_index(["name", "part"]))
+    assert [(s.name, s.part, s.n) for s in ds] == [("x", 1, 4), ("y", 1, 5), ("z", 2, 6)]
+    named = frame.set_index("name")
+    mldf.write(tmp_path / "c.mldf", named, {"part": int, "n": int})  # chosen without it
+    assert list(mldf.open(tmp_path / "c.mldf").schema) == ["part", "n"]
+    mldf.write(tmp_path / "d.mldf", named, {"part": int, "n": int, "name": str})
+    assert mldf.open(tmp_path / "d.mldf")[2].name == "z"
+    named["name"] = 1
+    with pytest.raises(ValueError, match="two columns named 'name'"):
+        mldf.write(tmp_path / "b.mldf", named)
+
+
+def test_dates_are_refused_with_what_to_do(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    times = np.array(["2024-01-01", "2024-01-02"], "datetime64[ns]")
+    for column in (times, pandas.Series(times), list(pandas.Series(times).dt.date), times - times[0]):
+        with pytest.raises(
+            mldf.errors.SchemaError, match=r"'when': there is no field type for dates and times .*str\(value\)"
+        ):
+            mldf.write(tmp_path / "t.mldf", {"when": column})
+    ds = written(tmp_path, {"when": times.astype("int64")})
+    assert ds.column("when").astype("datetime64[ns]").tolist() == times.tolist()
+
+
 @pytest.mark.parametrize(
     ("source", "words"),
     [

@@ -650,7 +650,7 @@ def test_without_keys_values_tell_samples_apart(tmp_path):
 
     renamed = str(tmp_path / "renamed.mldf")
     mldf.write(renamed, [{"label": r["label"], "y": 1} for r in rows()], {"label": mldf.Float(), "y": mldf.Int()})
-    with pytest.warns(UserWarning, match="cannot be told: it knows none of their fields"):
+    with pytest.warns(UserWarning, match="is not known: it knows none of their fields"):
         batches(renamed, state)
 
 

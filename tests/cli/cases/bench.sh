@@ -70,6 +70,7 @@ check test "$(mldf bench p.mldf -p "$crops" --on-error=substitute --json | pytho
 expect_error 2 'no operation crop_it' mldf bench p.mldf -p 'image: crop_it'
 expect_error 2 'column 17' mldf bench p.mldf -p 'image: resize(10'
 expect_error 2 'no field or output photo' mldf bench p.mldf -p 'photo: decode'
+expect_error 2 "expected ':' and steps, found '|'; a statement is FIELD: STEP | STEP, as in image: " mldf bench p.mldf -p 'image | hflip'
 expect_error 2 'sequential, random and quasi-random' mldf bench p.mldf --order backwards
 expect_error 2 'none of portable' mldf bench p.mldf --isa mmx
 printf '%s\n' '{"a":1,"s":"hello"}' '{"a":null,"s":"x"}' >rows.jsonl

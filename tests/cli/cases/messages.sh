@@ -131,7 +131,7 @@ check test "$(grep -c zstd err)" -eq 0
 
 # Less than half a second of work gives no verdict.
 mldf bench a.mldf -p 'a: cast(f32)' >out
-check grep -q '^no verdict: 0.* s of work are too few' out
+check grep -q '^no verdict: 0.* s of work is too little' out
 
 # A small file has no large page in front: 3 MB of data make 3 MB.
 python3 -c 'import json, random

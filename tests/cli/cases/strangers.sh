@@ -85,3 +85,9 @@ for file in empty.tar none.tar short.tar; do
 done
 head -c 4096 /dev/zero >lost.tar
 expect_error 1 'not an MLDF file' mldf info lost.tar
+
+# A folder is named as one, with the command that takes it.
+for command in info head stats verify 'bench --epochs 1' 'convert -o x.mldf'; do
+    # shellcheck disable=SC2086
+    expect_error 3 'parts: is a folder, not a regular file; `mldf pack` makes a dataset of the files in a folder' mldf $command parts
+done

@@ -517,19 +517,27 @@ static void the_verdict_is_on_the_step_that_takes_most(void) {
         int threads; /* that the numbers tell of */
         double waited;
         const char *verdict;
+        double all;     /* 0: enough work */
+        double seconds; /* 0: 10 */
     } cases[] = {
         {"image: random_resized_crop(30, filter=bicubic)", "image: random_resized_crop", 0, 0.9,
-         "bound by image: random_resized_crop: use threads or do less for each sample"},
+         "bound by image: random_resized_crop: use threads or do less for each sample", 0, 0},
         {"image: random_resized_crop(30)", "image: random_resized_crop", 1024, 0.9,
-         "bound by image: random_resized_crop: all CPUs are busy; do less for each sample"},
+         "bound by image: random_resized_crop: all CPUs are busy; do less for each sample", 0, 0},
         {"image: resize([30, 30]) | random_crop(20) | normalize(imagenet)", "image: resize + random_crop + normalize",
-         0, 0.9, "bound by image: resize + random_crop + normalize: use threads or do resize once when packing"},
-        {"image: random_resized_crop(30)", "image: decode", 0, 0.9,
-         "decode-bound: use threads or store smaller images"},
+         0, 0.9, "bound by image: resize + random_crop + normalize: use threads or do resize once when packing", 0, 0},
+        {"image: random_resized_crop(30)", "image: decode", 0, 0.9, "decode-bound: use threads or store smaller images",
+         0, 0},
         {"image: random_resized_crop(30)", "read", 0, 0.9,
-         "read-bound: faster storage, or more memory for the page cache"},
+         "read-bound: faster storage, or more memory for the page cache", 0, 0},
         {"image: random_resized_crop(30)", "read", 0, 0.05,
-         "consumer-bound: the loader keeps up; next waited 5 % of the time"},
+         "consumer-bound: the loader keeps up; next waited 5 % of the time", 0, 0},
+        {"image: random_resized_crop(30)", "read", 0, 0.05,
+         "consumer-bound: the loader keeps up; next waited 5 % of the time", 0.25, 10},
+        {"image: random_resized_crop(30)", "image: decode", 0, 0.9,
+         "no verdict: 0.250 s of work is too little; a larger file or more epochs give one", 0.25, 10},
+        {"image: random_resized_crop(30)", "image: decode", 0, 0.05,
+         "no verdict: 0.250 s of work is too little; a larger file or more epochs give one", 0.25, 0.4},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mldf_loader_options o = basic(cases[i].pipeline);
@@ -543,15 +551,17 @@ static void the_verdict_is_on_the_step_that_takes_most(void) {
         REQUIRE(stats.step_count <= sizeof steps / sizeof *steps);
         for (size_t k = 0; k < stats.step_count; k++) {
             bool hard = strcmp(stats.steps[k].name, cases[i].step) == 0;
-            steps[k] = (mldf_step_time){stats.steps[k].name, hard ? 3 : 2.5};
+            steps[k] = (mldf_step_time){stats.steps[k].name, cases[i].all > 0 ? (hard ? cases[i].all : 0)
+                                                             : hard           ? 3
+                                                                              : 2.5};
             found = found || hard;
         }
         CHECK(found);
         stats.steps = steps;
         stats.batches = 1;
         stats.threads = cases[i].threads;
-        stats.seconds = 10;
-        stats.wait_loader = 10 * cases[i].waited;
+        stats.seconds = cases[i].seconds > 0 ? cases[i].seconds : 10;
+        stats.wait_loader = stats.seconds * cases[i].waited;
         mldfi_stats_judge(loader, &stats);
         CHECK_EQ_STR(cases[i].verdict, stats.verdict);
         mldf_loader_free(loader);

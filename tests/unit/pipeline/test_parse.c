@@ -96,6 +96,8 @@ static void good_texts_have_one_canonical_form(void) {
     }
 }
 
+#define FORM "; a statement is FIELD: STEP | STEP, as in image: resize([224, 224]) | hflip"
+
 static const struct {
     const char *text;
     mldf_status status;
@@ -105,7 +107,8 @@ static const struct {
     {":", MLDF_E_SYNTAX, 0, "line 1, column 1: expected the name of an output, found ':'"},
     {"image:", MLDF_E_SYNTAX, 6, "line 1, column 7: expected an operation, found the end"},
     {"image: ", MLDF_E_SYNTAX, 7, "line 1, column 8: expected an operation, found the end"},
-    {"image resize(3)", MLDF_E_SYNTAX, 6, "line 1, column 7: expected ':' and steps, found 'resize'"},
+    {"image resize(3)", MLDF_E_SYNTAX, 6, "line 1, column 7: expected ':' and steps, found 'resize'" FORM},
+    {"image | hflip", MLDF_E_SYNTAX, 6, "line 1, column 7: expected ':' and steps, found '|'" FORM},
     {"image: resize(256) hflip", MLDF_E_SYNTAX, 19,
      "line 1, column 20: expected '|' or the end of the statement, found 'hflip'"},
     {"image: resize(256", MLDF_E_SYNTAX, 17, "line 1, column 18: expected ',' or ')', found the end"},
@@ -185,7 +188,7 @@ static const struct {
     {"image as maks: hflip", MLDF_E_SYNTAX, 9,
      "line 1, column 10: expected image, mask, boxes, points or flow, found 'maks'"},
     {"image as: hflip", MLDF_E_SYNTAX, 8, "line 1, column 9: expected image, mask, boxes, points or flow, found ':'"},
-    {"image as mask as mask: hflip", MLDF_E_SYNTAX, 14, "line 1, column 15: expected ':' and steps, found 'as'"},
+    {"image as mask as mask: hflip", MLDF_E_SYNTAX, 14, "line 1, column 15: expected ':' and steps, found 'as'" FORM},
     {"index: drop", MLDF_E_ARGUMENT, 0,
      "line 1, column 1: index is the name of an output of the loader's own; write my_index = ..."},
     {"a, b, a: hflip", MLDF_E_ARGUMENT, 6, "line 1, column 7: a is named twice in one statement"},
@@ -207,7 +210,7 @@ static const struct {
      "line 3, column 5: there is no operation hflp; did you mean hflip?"},
     {"image: hflip\nlabel: cast(\n  f32,\n  u8)", MLDF_E_ARGUMENT, 35,
      "line 4, column 3: cast takes at most 1 argument"},
-    {"image: hflip\nlabel cast", MLDF_E_SYNTAX, 19, "line 2, column 7: expected ':' and steps, found 'cast'"},
+    {"image: hflip\nlabel cast", MLDF_E_SYNTAX, 19, "line 2, column 7: expected ':' and steps, found 'cast'" FORM},
     {"`a\nb`: hflip", MLDF_E_SYNTAX, 0, "line 1, column 1: this name is never closed"},
     {"`a\tb`: hflip", MLDF_E_SYNTAX, 0, "line 1, column 1: a name holds no control characters"},
     {"image: hflip \xff", MLDF_E_SYNTAX, 13, "line 1, column 14: this is not UTF-8"},
