@@ -1,6 +1,7 @@
 """Archives as WebDataset's users have them: lists of names, arrays, archives without an end mark."""
 
 import bz2
+import gzip
 import io
 import lzma
 import os
@@ -259,3 +260,23 @@ def test_an_npz_that_unpacks_to_too_much_is_refused_when_it_is_packed(tmp_path):
     with pytest.raises(mldf.errors.LimitError, match="000.npz has 8388608 bytes, and the limit .* is 1048576"):
         mldf.pack(path, tmp_path / "a.mldf", max_decoded_bytes=1 << 20)
     assert not (tmp_path / "a.mldf").exists()
+
+
+@pytest.mark.parametrize(
+    ("pack", "kind", "least"), [(bz2.compress, "bzip2", 10), (lzma.compress, "xz", 6), (gzip.compress, "gzip", 2)]
+)
+def test_a_second_stream_that_is_cut_in_its_first_bytes_is_an_error(tmp_path, pack, kind, least):
+    plain = archive(tmp_path / "a.tar", range(2)).read_bytes()
+    half = len(plain) // 1024 * 512
+    first, second = pack(plain[:half]), pack(plain[half:])
+    path = tmp_path / "two.tar.packed"
+    path.write_bytes(first + second)
+    with mldf.open(path) as dataset:
+        assert len(dataset) == 2
+    for kept in range(1, least + 1):
+        path.write_bytes(first + second[:kept])
+        with pytest.raises(mldf.Error, match=f"the {kind} stream ends at byte {len(first)}|{kind}.*in the middle"):
+            mldf.open(path)
+    path.write_bytes(first + second + b"other bytes")
+    with mldf.open(path) as dataset:
+        assert len(dataset) == 2
