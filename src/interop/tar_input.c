@@ -72,8 +72,10 @@ static void use(struct tar_input *input, uint64_t bytes) {
 
 /* ---- Opening ------------------------------------------------------------------------------------------------------------ */
 
+static const uint8_t gzip_magic[2] = {0x1f, 0x8b}, zstd_magic[MAGIC] = {0x28, 0xb5, 0x2f, 0xfd};
+
 static bool is_gzip(const struct tar_input *input) {
-    return input->raw_bytes >= 2 && input->raw[0] == 0x1f && input->raw[1] == 0x8b;
+    return input->raw_bytes >= sizeof gzip_magic && memcmp(input->raw, gzip_magic, sizeof gzip_magic) == 0;
 }
 
 /* Frames that hold something else, such as sizes, may stand between those of an archive. */
@@ -83,8 +85,7 @@ static bool is_skippable(const struct tar_input *input) {
 }
 
 static bool is_zstd(const struct tar_input *input) {
-    static const uint8_t magic[MAGIC] = {0x28, 0xb5, 0x2f, 0xfd};
-    return input->raw_bytes >= MAGIC && memcmp(input->raw, magic, MAGIC) == 0;
+    return input->raw_bytes >= MAGIC && memcmp(input->raw, zstd_magic, MAGIC) == 0;
 }
 
 static mldf_status choose_decoder(struct tar_input *input, mldf_error *err) {
@@ -184,7 +185,9 @@ static mldf_status cut_off(const struct tar_input *input, mldf_error *err) {
 /* One step: what the window and dst allow. Sets over at the end. */
 static mldf_status gzip_step(struct tar_input *input, uint8_t *dst, size_t room, size_t *got, mldf_error *err) {
     if (!input->in_frame) {
-        /* Members may follow each other; anything else behind one is not ours. */
+        /* Members may follow each other; anything else after one is not ours. */
+        if (input->raw_bytes == 1 && input->raw[0] == gzip_magic[0])
+            return cut_off(input, err);
         if (!is_gzip(input)) {
             input->over = true;
             return MLDF_OK;
@@ -228,6 +231,9 @@ static mldf_status zstd_failed(const struct tar_input *input, size_t result, mld
 }
 
 static mldf_status zstd_step(struct tar_input *input, uint8_t *dst, size_t room, size_t *got, mldf_error *err) {
+    if (!input->in_frame && input->raw_bytes > 0 && input->raw_bytes < MAGIC &&
+        memcmp(input->raw, zstd_magic, (size_t)input->raw_bytes) == 0)
+        return cut_off(input, err);
     if (!input->in_frame && !is_zstd(input) && !is_skippable(input)) {
         input->over = true;
         return MLDF_OK;
@@ -246,12 +252,15 @@ static mldf_status zstd_step(struct tar_input *input, uint8_t *dst, size_t room,
 /* Streams may follow each other, those of xz with zeros between them, in fours. */
 static mldf_status unpack_step(struct tar_input *input, uint8_t *dst, size_t room, size_t *got, mldf_error *err) {
     static const uint8_t zeros[MAGIC];
+    const tar_packing packing = input->kind == XZ ? TAR_XZ : TAR_BZIP2;
     if (!input->in_frame) {
         if (input->kind == XZ && input->raw_bytes >= MAGIC && memcmp(input->raw, zeros, MAGIC) == 0) {
             use(input, MAGIC);
             return MLDF_OK;
         }
-        if (mldfi_tar_packing(input->raw, input->raw_bytes) != (input->kind == XZ ? TAR_XZ : TAR_BZIP2)) {
+        if (mldfi_tar_packing_cut(packing, input->raw, input->raw_bytes))
+            return cut_off(input, err);
+        if (mldfi_tar_packing(input->raw, input->raw_bytes) != packing) {
             input->over = true;
             return MLDF_OK;
         }

@@ -1,7 +1,9 @@
 /* Zip files of arrays (see tar_npz.h). The central directory at the end names the entries and their sizes; a local header stands before each one's data:
  *
- *     PK\3\4 header, name, extra · data ── PK\3\4 header, name, extra · data ── ... ── PK\1\2 entries ── PK\5\6 end
+ *     PK\3\4 header, name, extra · data · PK\7\8 descriptor ── PK\3\4 header, name, extra · data ── ... ── PK\1\2 entries ── PK\5\6 end
  *
+ * The descriptor has CRC-32 and sizes of an entry whose header came before they were known (flag 8). An entry is taken for one only where its own
+ * sizes say that it ends where the range does: a whole zip file begins with a header too, and so does one that was cut.
  * Of methods there are stored (0) and deflated (8). Zip files of 4 GiB and more, encrypted entries and entries that overlap are not read. */
 #include "interop/tar_npz.h"
 
@@ -17,6 +19,14 @@
 
 enum { LOCAL = 30, CENTRAL = 46, END = 22, COMMENT_MAX = 65535, NAME_MAX_BYTES = 48 };
 enum { STORED = 0, DEFLATED = 8, FLAG_ENCRYPTED = 1, FLAG_SIZES_FOLLOW = 8 };
+enum { EXTRA_ZIP64 = 1, DESCRIPTOR = 16, DESCRIPTOR_ZIP64 = 24 };
+
+struct packed {
+    const uint8_t *data;
+    uint64_t bytes;
+    uint32_t crc;
+    uint16_t method;
+};
 
 bool mldfi_npz_is(const char *extension) {
     const char *dot = strrchr(extension, '.');
@@ -41,6 +51,40 @@ static uint64_t head_of(const uint8_t *local, uint64_t left) {
     return head <= left ? head : 0;
 }
 
+/* Bytes of the data, from the local header; in an extra field where the header has no room for the number. */
+static uint64_t packed_bytes_of(const uint8_t *local, uint64_t head) {
+    uint32_t bytes = mldfi_load_u32(local + 18);
+    uint64_t at = LOCAL + (uint64_t)mldfi_load_u16(local + 26);
+    while (bytes == UINT32_MAX && head - at >= 4) {
+        uint64_t size = mldfi_load_u16(local + at + 2);
+        if (size > head - at - 4)
+            break;
+        if (mldfi_load_u16(local + at) == EXTRA_ZIP64 && size >= 16)
+            return mldfi_load_u64(local + at + 12);
+        at += 4 + size;
+    }
+    return bytes;
+}
+
+/* Is this the range of one entry, from its local header to its last byte? */
+static bool read_range(const uint8_t *local, uint64_t bytes, struct packed *out) {
+    uint64_t head = head_of(local, bytes), left = bytes - head;
+    if (head == 0)
+        return false;
+    *out = (struct packed){local + head, left, mldfi_load_u32(local + 14), mldfi_load_u16(local + 8)};
+    if (!(mldfi_load_u16(local + 6) & FLAG_SIZES_FOLLOW))
+        return packed_bytes_of(local, head) == left;
+    for (uint64_t size = DESCRIPTOR; size <= DESCRIPTOR_ZIP64 && size <= left; size += 8) {
+        const uint8_t *d = local + bytes - size;
+        uint64_t said = size == DESCRIPTOR ? mldfi_load_u32(d + 8) : mldfi_load_u64(d + 8);
+        out->bytes = left - size;
+        out->crc = mldfi_load_u32(d + 4);
+        if (memcmp(d, "PK\7\10", 4) == 0 && said == out->bytes)
+            return true;
+    }
+    return false;
+}
+
 static bool name_is_fine(const char *name, size_t bytes) {
     for (size_t i = 0; i < bytes; i++)
         if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f || name[i] == '/')
@@ -57,6 +101,7 @@ static bool read_entry(const uint8_t *zip, uint64_t directory, uint64_t end, uin
     uint64_t packed = mldfi_load_u32(e + 20), local = mldfi_load_u32(e + 42);
     uint16_t flags = mldfi_load_u16(e + 8), method = mldfi_load_u16(e + 10);
     const char *text = (const char *)e + CENTRAL;
+    struct packed range;
     if (end - *at < all || name <= 4 || memcmp(text + name - 4, ".npy", 4) != 0 || !name_is_fine(text, name - 4) ||
         (flags & FLAG_ENCRYPTED) || (method != STORED && method != DEFLATED) || local >= directory)
         return false;
@@ -65,7 +110,14 @@ static bool read_entry(const uint8_t *zip, uint64_t directory, uint64_t end, uin
         return false;
     *out = (struct npz_entry){text, (size_t)name - 4, local, head + packed};
     *at += all;
-    return true;
+    if (!(mldfi_load_u16(zip + local + 6) & FLAG_SIZES_FOLLOW))
+        return read_range(zip + local, out->bytes, &range);
+    for (uint64_t size = DESCRIPTOR; size <= DESCRIPTOR_ZIP64; size += 8) {
+        out->bytes = head + packed + size;
+        if (out->bytes <= directory - local && read_range(zip + local, out->bytes, &range))
+            return true;
+    }
+    return false;
 }
 
 static int by_offset(const void *a, const void *b) {
@@ -121,10 +173,8 @@ static mldf_status inflate_some(const uint8_t *data, uint64_t bytes, uint8_t *ds
     return result == Z_MEM_ERROR ? mldfi_fail(err, MLDF_E_MEMORY, "no memory to inflate an array") : MLDF_OK;
 }
 
-static mldf_status check_crc(const uint8_t *local, const uint8_t *data, uint64_t bytes, mldf_error *err) {
-    if (mldfi_load_u16(local + 6) & FLAG_SIZES_FOLLOW)
-        return MLDF_OK;
-    uint32_t found = (uint32_t)crc32_z(0, data, (size_t)bytes), wanted = mldfi_load_u32(local + 14);
+static mldf_status check_crc(uint32_t wanted, const uint8_t *data, uint64_t bytes, mldf_error *err) {
+    uint32_t found = (uint32_t)crc32_z(0, data, (size_t)bytes);
     return found == wanted
                ? MLDF_OK
                : mldfi_fail(err, MLDF_E_CHECKSUM, "the array's CRC-32 is %08x, and the .npz says %08x", found, wanted);
@@ -132,39 +182,38 @@ static mldf_status check_crc(const uint8_t *local, const uint8_t *data, uint64_t
 
 mldf_status mldfi_npz_unwrap(const uint8_t *data, uint64_t bytes, uint64_t most, mldf_buffer *scratch,
                              const uint8_t **out, uint64_t *out_bytes, mldf_error *err) {
-    uint64_t head = head_of(data, bytes), got;
+    struct packed packed;
+    uint64_t got;
     uint8_t first[NPY_HEAD_MAX];
     struct npy npy;
     *out = data;
     *out_bytes = bytes;
-    if (head == 0)
+    if (!read_range(data, bytes, &packed))
         return MLDF_OK;
-    const uint8_t *packed = data + head;
-    uint64_t packed_bytes = bytes - head;
-    if (mldfi_load_u16(data + 8) == STORED) {
-        *out = packed;
-        *out_bytes = packed_bytes;
-        return check_crc(data, packed, packed_bytes, err);
+    if (packed.method == STORED) {
+        *out = packed.data;
+        *out_bytes = packed.bytes;
+        return check_crc(packed.crc, packed.data, packed.bytes, err);
     }
-    mldf_status status = inflate_some(packed, packed_bytes, first, sizeof first, &got, err);
+    mldf_status status = inflate_some(packed.data, packed.bytes, first, sizeof first, &got, err);
     if (status >= 0)
         status = mldfi_npy_parse(first, got, &npy, err);
     if (status < 0)
         return status;
-    uint64_t all = npy.head_bytes + npy.data_bytes, limit = mldfi_decoded_limit(most, packed_bytes);
+    uint64_t all = npy.head_bytes + npy.data_bytes, limit = mldfi_decoded_limit(most, packed.bytes);
     if (npy.data_bytes > limit || all > limit)
         return mldfi_fail(err, MLDF_E_LIMIT,
                           "%llu deflated bytes become %llu, and the limit is %llu: " DECODED_LIMIT_ADVICE,
-                          (unsigned long long)packed_bytes, (unsigned long long)all, (unsigned long long)limit);
+                          (unsigned long long)packed.bytes, (unsigned long long)all, (unsigned long long)limit);
     scratch->size = 0;
     status = mldfi_buffer_resize(scratch, (size_t)all + 1, err);
     if (status >= 0)
-        status = inflate_some(packed, packed_bytes, scratch->data, all + 1, &got, err);
+        status = inflate_some(packed.data, packed.bytes, scratch->data, all + 1, &got, err);
     if (status >= 0 && got != all)
         status = mldfi_fail(err, MLDF_E_CORRUPT, "the deflated array has %s bytes than the %llu that it says",
                             got < all ? "fewer" : "more", (unsigned long long)all);
     if (status >= 0)
-        status = check_crc(data, scratch->data, all, err);
+        status = check_crc(packed.crc, scratch->data, all, err);
     if (status < 0)
         return status;
     scratch->size = (size_t)all;
@@ -174,12 +223,13 @@ mldf_status mldfi_npz_unwrap(const uint8_t *data, uint64_t bytes, uint64_t most,
 }
 
 void mldfi_npz_look(struct npy_common *common, const uint8_t *data, uint64_t bytes, const char *which) {
-    uint64_t head = head_of(data, bytes), got = 0;
+    struct packed packed;
+    uint64_t got = 0;
     uint8_t first[NPY_HEAD_MAX];
-    if (head && mldfi_load_u16(data + 8) == DEFLATED) {
-        if (inflate_some(data + head, bytes - head, first, sizeof first, &got, NULL) >= 0)
-            mldfi_npy_look(common, first, got, which);
-    } else {
-        mldfi_npy_look(common, data + head, bytes - head, which);
-    }
+    if (!read_range(data, bytes, &packed))
+        mldfi_npy_look(common, data, bytes, which);
+    else if (packed.method == STORED)
+        mldfi_npy_look(common, packed.data, packed.bytes, which);
+    else if (inflate_some(packed.data, packed.bytes, first, sizeof first, &got, NULL) >= 0)
+        mldfi_npy_look(common, first, got, which);
 }

@@ -2,7 +2,7 @@
  *
  *     0001.npz with the arrays x and y       parts ".x.npz" and ".y.npz" of the sample 0001
  *
- * A part is the array's entry of the zip, from its local header to the end of its data: a range of the archive as any part is. Here such
+ * A part is the array's entry of the zip, from its local header to the end of its data and descriptor: a range of the archive as any part is. Here such
  * ranges are found, and become .npy bytes again. An .npz that cannot be read so stays one part, of bytes. */
 #ifndef MLDF_INTEROP_TAR_NPZ_H
 #define MLDF_INTEROP_TAR_NPZ_H
@@ -14,7 +14,7 @@
 struct npz_entry {
     const char *name; /* without ".npy"; in the zip */
     size_t name_bytes;
-    uint64_t offset, bytes; /* in the zip: local header and data */
+    uint64_t offset, bytes; /* in the zip: local header, data and descriptor */
 };
 
 /* Is it the extension of an .npz, or of an array in one? */

@@ -38,6 +38,22 @@ tar_packing mldfi_tar_packing(const void *data, uint64_t bytes) {
     return bytes >= 6 && memcmp(at, "\xfd\x37\x7a\x58\x5a\x00", 6) == 0 ? TAR_XZ : TAR_NOT_PACKED;
 }
 
+bool mldfi_tar_packing_cut(tar_packing packing, const void *data, uint64_t bytes) {
+    static const char *const begins[][2] = {
+        {NULL, NULL}, {"BZh91AY&SY", "BZh9\x17\x72\x45\x38\x50\x90"}, {"\xfd\x37\x7a\x58\x5a\x00", NULL}};
+    uint64_t whole = packing == TAR_XZ ? 6 : TAR_PACKING_MAGIC;
+    uint8_t seen[TAR_PACKING_MAGIC];
+    if (bytes == 0 || bytes >= whole)
+        return false;
+    memcpy(seen, data, (size_t)bytes);
+    if (packing == TAR_BZIP2 && bytes > 3 && seen[3] >= '1' && seen[3] <= '9')
+        seen[3] = '9';
+    for (size_t i = 0; i < 2; i++)
+        if (begins[packing][i] && memcmp(seen, begins[packing][i], (size_t)bytes) == 0)
+            return true;
+    return false;
+}
+
 bool mldfi_tar_can_unpack(tar_packing packing) {
     bool bzip2 = false, xz = false;
 #if defined(MLDF_HAVE_BZIP2)

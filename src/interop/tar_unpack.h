@@ -11,6 +11,8 @@ enum { TAR_PACKING_MAGIC = 10 }; /* bytes that say which; fewer, of a short stre
 
 /* What a stream that begins with these bytes is packed with. */
 tar_packing mldfi_tar_packing(const void *data, uint64_t bytes);
+/* Are these bytes, the last ones of a file, the beginning of such a stream and too few to say so? */
+bool mldfi_tar_packing_cut(tar_packing packing, const void *data, uint64_t bytes);
 /* Can this build undo it? */
 bool mldfi_tar_can_unpack(tar_packing packing);
 

@@ -122,11 +122,18 @@ static bool find_place(const struct copy *c, uint64_t appended, size_t *source, 
     return true;
 }
 
+/* Of two samples with one key the writer gives its own numbers, not those of the sources. */
+static void say_whose_numbers(mldf_error *err) {
+    if (err->status == MLDF_E_KEY)
+        mldfi_error_prefix(err, "counted in the new file");
+}
+
 void mldfi_copy_place(struct copy *c, mldf_error *err) {
     uint64_t sample;
     if (!err || err->sample == MLDF_NONE || !find_place(c, err->sample, &c->blamed, &sample))
         return;
     err->sample = sample;
+    say_whose_numbers(err);
     mldfi_error_path(err, c->names[c->blamed]);
 }
 
@@ -149,6 +156,7 @@ void mldfi_copy_skipped(void *copy, uint64_t appended, const mldf_error *why) {
     struct copy *c = copy;
     mldf_buffer scratch = MLDF_BUFFER_INIT;
     mldf_error named = *why;
+    say_whose_numbers(&named);
     const char *key = NULL;
     uint64_t sample = appended;
     size_t source = 0, key_bytes = 0;

@@ -153,6 +153,19 @@ mldf_status mldfi_extract_frames(const mldf_schema *schema, size_t field, const 
 
 /* ---- A clip, and the sound -------------------------------------------------------------------------------------------------------------- */
 
+/* A file shows what its container cannot hide: frames that others are made of. The file is read again, as a player reads it. */
+static mldf_status check_clip(const mldf_schema *schema, size_t field, uint64_t wanted, struct export_room *room,
+                              const struct exported *made, mldf_error *err) {
+    room->work.size = 0;
+    TRY(mldf_video_pack(schema, field, made->data, (size_t)made->bytes, &room->work, err));
+    const uint64_t shown = mldfi_load_u32(room->work.data + MLDF_VIDEO_PACKED_RECORD + VIDEO_FRAMES);
+    if (shown == wanted)
+        return MLDF_OK;
+    const mldf_status status =
+        mldfi_fail(err, MLDF_E_UNSUPPORTED, "a file of these %" PRIu64 " frames would show %" PRIu64, wanted, shown);
+    return mldfi_error_advise(err, status, "take them as images (--videos frames), or begin at a key frame");
+}
+
 mldf_status mldfi_extract_clip(const mldf_schema *schema, size_t field, const mldf_value *value,
                                const mldf_extract_options *options, struct media_kit *kit, struct export_room *room,
                                struct exported *out, mldf_error *err) {
@@ -173,7 +186,9 @@ mldf_status mldfi_extract_clip(const mldf_schema *schema, size_t field, const ml
                              .record_bytes = value->record_bytes,
                              .data = room->work.data + MLDF_VIDEO_PACKED_PAYLOAD,
                              .bytes = room->work.size - MLDF_VIDEO_PACKED_PAYLOAD};
-    return mldfi_field_export(&schema->fields[field], &clip, kit, room, out, err);
+    status = mldfi_field_export(&schema->fields[field], &clip, kit, room, out, err);
+    return status == MLDF_OK && end - first < info.frames ? check_clip(schema, field, end - first, room, out, err)
+                                                          : status;
 }
 
 mldf_status mldfi_extract_sound(const mldf_value *value, struct export_room *room, struct exported *out,

@@ -5,6 +5,7 @@
  *   repair_sections.c what its sections are still worth: checksums, validity, card; what is lost with them
  *   repair_keys.c     which of its keys are whole
  *   repair_carve.c    the values that show where they end, of samples whose rows are cut off
+ *   repair_former.c   tables of former states among those values
  *   repair_salvage.c  the samples that are whole, written into a new file */
 #ifndef MLDF_TOOL_REPAIR_H
 #define MLDF_TOOL_REPAIR_H
@@ -16,6 +17,7 @@
 struct repair_rest {
     uint64_t first, total; /* samples first .. total - 1; total 0: there are none, or none can be found */
     uint64_t from, end;    /* their payloads are in these bytes of the file */
+    uint64_t rows;         /* the rows of a former state, which say where payloads are; 0: none are among these bytes */
 };
 
 struct rescue {
@@ -76,6 +78,12 @@ mldf_status mldfi_repair_carve(struct rescue *rescue, mldf_error *err);
 /* Given rest.total and rest.end: can samples be found after those that have rows? Sets rest; total becomes 0 where not one is found. */
 mldf_status mldfi_repair_plan_rest(struct rescue *rescue, mldf_error *err);
 mldf_status mldfi_repair_carve_rest(struct rescue *rescue, mldf_error *err);
+/* The first rows of a former state in bytes from .. end - 1 of the file: those of a state whose sample 0 has these payloads. *rows is 0 where there
+ * are none; *hidden: there is a table before them, and its rows cannot be told from payloads. */
+mldf_status mldfi_repair_find_former(const mldf_reader *reader, const struct placement *first, uint64_t from,
+                                     uint64_t end, uint64_t *rows, bool *hidden, mldf_error *err);
+/* Does this row say that the sample's payloads are at these places? */
+bool mldfi_repair_row_says(const mldf_reader *reader, const uint8_t *row, const struct placement *places);
 /* Progress; MLDF_E_CANCELLED. */
 mldf_status mldfi_repair_tick(struct rescue *rescue, uint64_t done, mldf_error *err);
 /* Samples from .. to - 1 are lost, for one reason: one report. */

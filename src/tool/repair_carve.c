@@ -39,6 +39,8 @@ struct carver {
     mldf_buffer *stored, *raw;
     struct zstd_decompressor *zstd;
     uint64_t cursor, end; /* the byte that is looked at next; payloads end before `end` */
+    uint64_t rows;        /* of a former state, which must say the same; 0: there are none */
+    mldf_buffer row;
 };
 
 static bool is_fixed(const mldf_field *info) {
@@ -236,6 +238,7 @@ static void close_carver(struct carver *c) {
             mldf_buffer_free(&c->raw[p]);
     }
     mldfi_zstd_decompressor_free(c->zstd);
+    mldf_buffer_free(&c->row);
     free(c->places);
     free(c->rule);
     free(c->values);
@@ -270,6 +273,68 @@ static mldf_status open_carver(struct carver *c, struct rescue *rescue, uint64_t
     return mldfi_zstd_decompressor_new(&c->zstd, err);
 }
 
+/* ---- Former states --------------------------------------------------------------------------------------------------------- */
+
+/* Would any bytes do for a sample? */
+static bool shows_nothing(const mldf_reader *reader) {
+    for (size_t f = 0; f < reader->schema->field_count; f++) {
+        const struct schema_field *field = &reader->schema->fields[f];
+        if (field->payload_index != SIZE_MAX &&
+            (!is_fixed(&field->info) || (field->info.flags & MLDF_FIELD_COMPRESSED)))
+            return false;
+    }
+    return true;
+}
+
+/* The payloads of sample 0, by its row or by the bytes where payloads begin. MLDF_END: they are not known. */
+static mldf_status find_first(struct carver *c, mldf_error *err) {
+    const mldf_reader *reader = c->rescue->reader;
+    const uint8_t *row;
+    if (c->rescue->rowless)
+        return carve_next(c, err);
+    c->row.size = 0;
+    if (mldfi_reader_row(reader, 0, &c->row, &row, NULL) < 0)
+        return MLDF_END;
+    for (size_t p = 0; p < reader->schema->payload_count; p++) {
+        const struct schema_field *field = payload_field(reader, p);
+        mldfi_record_payload(field, row + field->info.row_offset, &c->places[p].ptr, &c->places[p].bytes);
+    }
+    return MLDF_OK;
+}
+
+/* Where tables of a former state are among the payloads, those end before its rows. MLDF_END: its rows were not found. */
+static mldf_status stop_at_former(struct rescue *rescue, uint64_t from, uint64_t *end, uint64_t *rows,
+                                  mldf_error *err) {
+    struct carver c;
+    bool hidden = false;
+    *rows = 0;
+    if (!shows_nothing(rescue->reader) || from >= *end)
+        return MLDF_OK;
+    mldf_status status = open_carver(&c, rescue, from, *end, err);
+    if (status >= 0)
+        status = find_first(&c, err);
+    if (status == MLDF_OK)
+        status = mldfi_repair_find_former(rescue->reader, c.places, from, *end, rows, &hidden, err);
+    close_carver(&c);
+    if (status == MLDF_END && rescue->rowless)
+        return MLDF_OK; /* there is no sample 0: carve_range says so */
+    *end = *rows ? *rows : *end;
+    return status == MLDF_OK && hidden ? MLDF_END : status;
+}
+
+/* Do the rows of the former state say what was found? */
+static mldf_status check_former(struct carver *c, uint64_t sample, mldf_error *err) {
+    const mldf_reader *reader = c->rescue->reader;
+    const uint8_t *row;
+    if (!c->rows)
+        return MLDF_OK;
+    if (sample >= (reader->end - c->rows) / reader->row_bytes)
+        return MLDF_END;
+    c->row.size = 0;
+    TRY(mldfi_reader_view(reader, c->rows + sample * reader->row_bytes, reader->row_bytes, &c->row, &row, err));
+    return mldfi_repair_row_says(reader, row, c->places) ? MLDF_OK : MLDF_END;
+}
+
 /* ---- All of them ----------------------------------------------------------------------------------------------------------- */
 
 /* Samples first .. total - 1, as far as they are found: *found is the first that is not. */
@@ -278,6 +343,8 @@ static mldf_status carve_samples(struct carver *c, uint64_t first, uint64_t tota
     mldf_status status = MLDF_OK;
     for (*found = first; *found < total; (*found)++) {
         status = carve_next(c, err);
+        if (status == MLDF_OK)
+            status = check_former(c, *found, err);
         if (status != MLDF_OK)
             break;
         status = mldf_writer_append(rescue->writer, c->values, c->fields, NULL, 0, err);
@@ -289,13 +356,14 @@ static mldf_status carve_samples(struct carver *c, uint64_t first, uint64_t tota
     return status < 0 ? status : MLDF_OK;
 }
 
-static mldf_status carve_range(struct rescue *rescue, uint64_t from, uint64_t end, uint64_t first, uint64_t total,
-                               mldf_error *err) {
+static mldf_status carve_range(struct rescue *rescue, uint64_t from, uint64_t end, uint64_t rows, uint64_t first,
+                               uint64_t total, mldf_error *err) {
     const mldf_reader *reader = rescue->reader;
     uint64_t found = first;
     mldf_error why;
     struct carver c;
     mldf_status status = open_carver(&c, rescue, from, end, err);
+    c.rows = rows;
     if (status >= 0)
         status = carve_samples(&c, first, total, &found, err);
     if (status >= 0 && found == 0 && total > 0)
@@ -316,7 +384,14 @@ static mldf_status carve_range(struct rescue *rescue, uint64_t from, uint64_t en
 
 mldf_status mldfi_repair_carve(struct rescue *rescue, mldf_error *err) {
     const mldf_reader *reader = rescue->reader;
-    return carve_range(rescue, reader->header.data_ptr, reader->end, 0, reader->promised_samples, err);
+    uint64_t from = reader->header.data_ptr, end = reader->end, rows;
+    mldf_status status = stop_at_former(rescue, from, &end, &rows, err);
+    if (status == MLDF_END && end > from)
+        return mldfi_reader_fail(reader, err, MLDF_E_TRUNCATED, from,
+                                 "nothing can be saved: the rows are cut off, and the values after byte %" PRIu64
+                                 " cannot be told from tables of a former state of the file",
+                                 from);
+    return status < 0 ? status : carve_range(rescue, from, end, rows, 0, reader->promised_samples, err);
 }
 
 /* ---- After the rows that are left ------------------------------------------------------------------------------------------ */
@@ -340,11 +415,24 @@ static uint64_t end_of_last_row(const mldf_reader *reader) {
     return whole ? end : 0;
 }
 
+/* The first sample of the rest. MLDF_END: it is not found. */
+static mldf_status look_for_one(struct rescue *rescue, mldf_error *err) {
+    const struct repair_rest *rest = &rescue->rest;
+    struct carver c;
+    mldf_status status = open_carver(&c, rescue, rest->from, rest->end, err);
+    c.rows = rest->rows;
+    if (status >= 0)
+        status = carve_next(&c, err);
+    if (status == MLDF_OK)
+        status = check_former(&c, rest->first, err);
+    close_carver(&c);
+    return status;
+}
+
 mldf_status mldfi_repair_plan_rest(struct rescue *rescue, mldf_error *err) {
     mldf_reader *reader = rescue->reader;
     struct repair_rest *rest = &rescue->rest;
     char reason[MLDF_ADVICE_MAX + 1];
-    struct carver c;
     rest->first = reader->header.num_samples;
     if (rest->total <= rest->first || rest->first == 0 || reader->draft || reader->encrypted || reader->foreign.ops ||
         (reader->keys && !reader->salvage) || !mldfi_repair_can_carve(reader, reason, sizeof reason)) {
@@ -354,10 +442,9 @@ mldf_status mldfi_repair_plan_rest(struct rescue *rescue, mldf_error *err) {
     rest->from = reader->salvage ? end_of_last_row(reader) : mldfi_align_up(reader->end, APPEND_ALIGN);
     uint64_t end = reader->end;
     reader->end = reader->physical_bytes; /* a former state ends before what was appended to it */
-    mldf_status status = open_carver(&c, rescue, rest->from, rest->end, err);
-    if (status >= 0)
-        status = rest->from ? carve_next(&c, err) : MLDF_END;
-    close_carver(&c);
+    mldf_status status = rest->from ? stop_at_former(rescue, rest->from, &rest->end, &rest->rows, err) : MLDF_END;
+    if (status == MLDF_OK)
+        status = look_for_one(rescue, err);
     reader->end = end;
     if (status != MLDF_OK)
         rest->total = 0;
@@ -368,7 +455,7 @@ mldf_status mldfi_repair_carve_rest(struct rescue *rescue, mldf_error *err) {
     const struct repair_rest *rest = &rescue->rest;
     uint64_t end = rescue->reader->end;
     rescue->reader->end = rescue->reader->physical_bytes;
-    mldf_status status = carve_range(rescue, rest->from, rest->end, rest->first, rest->total, err);
+    mldf_status status = carve_range(rescue, rest->from, rest->end, rest->rows, rest->first, rest->total, err);
     rescue->reader->end = end;
     return status;
 }

@@ -213,13 +213,14 @@ void mldfi_repair_describe(const struct rescue *rescue) {
     lost->any = lost->samples || lost->keys || lost->values || lost->sections || lost->directory || lost->card ||
                 lost->dictionary || lost->history;
     result->changed = rescue->damaged || lost->any;
-    result->unchecked = rescue->reader->salvage || rescue->unchecked;
+    result->unchecked = rescue->reader->salvage || rescue->unchecked || rescue->rest.total > 0; /* found by no row */
     result->action[0] = 0;
     add(result, "%s",
-        !result->changed     ? "nothing was wrong; copied every sample"
-        : !rescue->damaged   ? "copied the samples that are whole"
-        : rescue->rowless    ? "saved the values that show where they end, since the rows are cut off"
-        : rescue->rest.total ? "saved samples by rows, and where those are cut off the values that show where they end"
+        !result->changed   ? "nothing was wrong; copied every sample"
+        : !rescue->damaged ? "copied the samples that are whole"
+        : rescue->rowless  ? "saved the values that show where they end, since the rows are cut off"
+        : rescue->rest.total
+            ? "saved samples by rows, and where those are cut off the values that show where they end, unchecked"
         : rescue->reader->salvage ? "saved samples by rows alone"
         : rescue->unchecked       ? "saved samples past damaged checksums: what those covered is unchecked"
                                   : "saved samples past damaged sections");

@@ -210,3 +210,72 @@ def test_values_of_an_added_field_are_not_taken_for_samples(tmp_path):
     assert result.written == 6
     with mldf.open(tmp_path / "saved.mldf") as ds:
         assert list(ds.fields) == ["a"] and [ds[i]["a"][0] for i in range(6)] == list(range(6))
+
+
+ARRAYS = {"id": mldf.Int(), "x": mldf.NDArray("float32", (500,)), "y": mldf.NDArray("int32", (2,))}
+
+
+def states_of_arrays(path, counts):
+    """A file that was appended to; the size that it had after each time."""
+    sizes, done = [], 0
+    for count in counts:
+        part = path if not sizes else path.with_name("more.mldf")
+        with mldf.Writer(part, ARRAYS) as w:
+            for i in range(done, done + count):
+                w.append({"id": i, "x": np.full(500, i, np.float32), "y": [i, -i]})
+        done += count
+        if part != path:
+            mldf.append(path, part)
+            part.unlink()
+        sizes.append(path.stat().st_size)
+    return sizes
+
+
+def damage(path, at, size=96):
+    data = bytearray(path.read_bytes())
+    data[at : at + size] = bytes(b ^ 0x5A for b in data[at : at + size])
+    path.write_bytes(data)
+
+
+def check_arrays(path, count):
+    with mldf.open(path) as ds:
+        assert len(ds) == count
+        for i in range(count):
+            assert (ds[i]["x"] == i).all() and ds[i]["y"].tolist() == [i, -i]
+
+
+def test_tables_of_a_former_state_are_not_taken_for_samples(tmp_path):
+    path, hurt, out = tmp_path / "a.mldf", tmp_path / "cut.mldf", tmp_path / "saved.mldf"
+    sizes = states_of_arrays(path, (50, 70, 80))
+    cut(path, hurt, sizes[1] + 100_000)
+    damage(hurt, sizes[1] - 96)  # the second footer
+    result = mldf.repair(hurt, out)
+    assert (result.written, result.lost["samples"], result.unchecked) == (120, 80, True)
+    check_arrays(out, 120)
+    damage(hurt, sizes[0] - 96)  # and the first: no state is left
+    result = mldf.repair(hurt, out, overwrite=True)
+    assert (result.written, result.lost["samples"]) == (50, 150)
+    check_arrays(out, 50)
+
+
+def test_a_former_state_whose_rows_cannot_be_found_ends_what_is_saved(tmp_path):
+    path, hurt, out = tmp_path / "a.mldf", tmp_path / "cut.mldf", tmp_path / "saved.mldf"
+    sizes = states_of_arrays(path, (50, 70, 80))
+    second = path.read_bytes()[sizes[1] - 96 : sizes[1]]
+    rows = int.from_bytes(second[32:40], "little")  # the header is the footer's beginning
+    assert sizes[0] < rows < sizes[1]
+    cut(path, hurt, sizes[1] + 100_000)
+    damage(hurt, sizes[1] - 96, 40)  # the footer, up to its magic
+    damage(hurt, rows, 64)  # the first rows
+    result = mldf.repair(hurt, out)
+    assert (result.written, result.lost["samples"]) == (50, 150)
+    check_arrays(out, 50)
+
+
+def test_values_that_no_checksum_covers_are_called_unchecked(tmp_path):
+    path, hurt, out = tmp_path / "a.mldf", tmp_path / "cut.mldf", tmp_path / "saved.mldf"
+    states_of_arrays(path, (20, 30))
+    rows, _, _ = places(path)
+    result = mldf.repair(cut(path, hurt, rows - 8), out)
+    assert result.written == 50 and result.unchecked and "unchecked" in result.action
+    check_arrays(out, 50)

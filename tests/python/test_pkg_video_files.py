@@ -191,6 +191,30 @@ def test_a_clip_has_these_frames_alone(film, tmp_path):
     assert not (tmp_path / "bad").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("a.webm", ("-c:v", "libvpx", "-g", "5", "-auto-alt-ref", "0")),
+        ("a.mp4", ("-c:v", "libx264", "-bf", "2", "-b_strategy", "0", "-sc_threshold", "0", "-g", "20")),
+    ],
+)
+def test_a_clip_that_would_show_other_frames_is_an_error(tmp_path, name, options):
+    (tmp_path / "in").mkdir()
+    encode(tmp_path / "in" / name, noise(20), options)
+    mldf.pack(tmp_path / "in", tmp_path / "x.mldf")
+    refused = 0
+    for first, end in ((0, 5), (3, 8), (0, 2), (0, 3), (0, 20)):
+        try:
+            mldf.extract(tmp_path / "x.mldf", tmp_path / "out", frames=slice(first, end), overwrite=True)
+        except mldf.Error as e:
+            assert f"a file of these {end - first} frames would show" in str(e)
+            refused += 1
+            continue
+        (file,) = (f for f in (tmp_path / "out").iterdir() if f.suffix in (".mp4", ".mkv"))
+        assert len(decode(file)) == end - first
+    assert 0 < refused < 5
+
+
 def test_sound_becomes_wav(film, tmp_path):
     root, _ = film
     done = command("extract", root / "x.mldf", "-o", tmp_path / "out", "--videos", "sound", "-q")

@@ -1,11 +1,13 @@
 """Archives as WebDataset's users have them: lists of names, arrays, archives without an end mark."""
 
 import bz2
+import gzip
 import io
 import lzma
 import os
 import subprocess
 import tarfile
+import zipfile
 import zlib
 
 import mldf
@@ -178,6 +180,64 @@ def test_a_damaged_array_of_an_npz_is_named(tmp_path):
                 _ = dataset[i]["x.npz"]
 
 
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("mode", ["w", "w:bz2"])
+@pytest.mark.parametrize("kind", ["folder", "name", "text", "cut"])
+def test_an_npz_that_cannot_be_split_keeps_every_byte(tmp_path, save, mode, kind):
+    written = []
+
+    def odd(out, x, **_):
+        inner = io.BytesIO()
+        save(inner, x=x, **{{"folder": "g/y", "name": "y" * 60}.get(kind, "y"): x})
+        if kind == "text":
+            with zipfile.ZipFile(inner, "a") as archive:
+                archive.writestr("notes.txt", "hello")
+        written.append(inner.getvalue()[: -8 if kind == "cut" else None])
+        out.write(written[-1])
+
+    path = npz_archive(tmp_path / "a.tar", range(2), odd, mode)
+    result = mldf.pack(path, tmp_path / "a.mldf")
+    assert any("field npz" in str(w) and "bytes" in str(w) for w in result.warnings), result.warnings
+    with pytest.warns(UserWarning, match="field npz is read as bytes, not as arrays"):
+        dataset = mldf.open(path)
+    with dataset, mldf.open(tmp_path / "a.mldf") as packed:
+        assert list(dataset.fields) == list(packed.fields) == ["npz", "cls"]
+        assert [dataset[i]["npz"] for i in range(2)] == [packed[i]["npz"] for i in range(2)] == written
+
+
+class Pipe(io.RawIOBase):
+    """A file that cannot seek: sizes and CRC-32 of each entry follow its data."""
+
+    def __init__(self, out):
+        self.out = out
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        return self.out.write(data)
+
+
+@pytest.mark.parametrize("zip64", [False, True])
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_arrays_whose_sizes_follow_them_are_read_and_checked(tmp_path, method, zip64):
+    def streamed(out, **arrays):
+        with zipfile.ZipFile(Pipe(out), "w", method) as archive:
+            for name, array in arrays.items():
+                with archive.open(name + ".npy", "w", force_zip64=zip64) as entry:
+                    np.lib.format.write_array(entry, np.asarray(array))
+
+    path = npz_archive(tmp_path / "a.tar", range(2), streamed)
+    with mldf.open(path) as dataset:
+        assert list(dataset.fields) == ["x.npz", "Mask.npz", "cls"]
+        assert (dataset[1]["x.npz"] == 1).all() and (dataset[1]["Mask.npz"] == np.arange(12).reshape(3, 4) + 1).all()
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x07\x08") + 4] ^= 1  # the CRC-32 of the first array
+    path.write_bytes(data)
+    with mldf.open(path) as dataset, pytest.raises(mldf.Error, match="sample 0, field x.npz: the array's CRC-32 is"):
+        _ = dataset[0]["x.npz"]
+
+
 def test_a_deflated_array_that_is_too_large_is_refused(tmp_path):
     def bomb(out, **_):
         np.savez_compressed(out, x=np.zeros(4 << 20, np.uint8))
@@ -200,3 +260,23 @@ def test_an_npz_that_unpacks_to_too_much_is_refused_when_it_is_packed(tmp_path):
     with pytest.raises(mldf.errors.LimitError, match="000.npz has 8388608 bytes, and the limit .* is 1048576"):
         mldf.pack(path, tmp_path / "a.mldf", max_decoded_bytes=1 << 20)
     assert not (tmp_path / "a.mldf").exists()
+
+
+@pytest.mark.parametrize(
+    ("pack", "kind", "least"), [(bz2.compress, "bzip2", 10), (lzma.compress, "xz", 6), (gzip.compress, "gzip", 2)]
+)
+def test_a_second_stream_that_is_cut_in_its_first_bytes_is_an_error(tmp_path, pack, kind, least):
+    plain = archive(tmp_path / "a.tar", range(2)).read_bytes()
+    half = len(plain) // 1024 * 512
+    first, second = pack(plain[:half]), pack(plain[half:])
+    path = tmp_path / "two.tar.packed"
+    path.write_bytes(first + second)
+    with mldf.open(path) as dataset:
+        assert len(dataset) == 2
+    for kept in range(1, least + 1):
+        path.write_bytes(first + second[:kept])
+        with pytest.raises(mldf.Error, match=f"the {kind} stream ends at byte {len(first)}|{kind}.*in the middle"):
+            mldf.open(path)
+    path.write_bytes(first + second + b"other bytes")
+    with mldf.open(path) as dataset:
+        assert len(dataset) == 2

@@ -97,3 +97,6 @@ expect_error 2 'cannot be given together' mldf select s.mldf -o n.mldf --samples
 expect_error 2 'not a sample number' mldf select s.mldf -o n.mldf --samples 1,x
 expect_error 3 'exists' mldf select s.mldf -o f.mldf --samples 1
 check test ! -e n.mldf
+# The place is that of the source; the two numbers are those of the new file.
+expect_error 1 's.mldf: sample 2: counted in the new file: samples 0 and 2 have the same key' mldf select s.mldf -o n.mldf --samples 2,1,2
+check test ! -e n.mldf
