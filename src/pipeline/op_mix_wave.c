@@ -172,7 +172,7 @@ static bool is_itself(const struct noise_draw *a, const struct noise_draw *b, co
            memcmp(x->data, y->data, mldfi_tensor_bytes(x)) == 0;
 }
 
-/* `other`: as it was before the mixture. */
+/* `other`: as it was before the mixture, with as many channels. */
 static void mix_side(const struct noise_draw *d, const struct tensor *own, const float *other, uint64_t m) {
     uint64_t n = own->dims[own->ndim - 1];
     for (uint64_t c = 0; d->on && n && m && c < channels_of(own); c++)
@@ -184,10 +184,13 @@ static mldf_status run_sample(const struct op *op, const void *draw_a, const voi
                               struct tensor *b, struct op_work *work, mldf_error *err) {
     const struct noise_draw *da = draw_a, *db = draw_b;
     size_t bytes = mldfi_tensor_bytes(a);
-    mldf_status status = same_channels((const struct tensor[2]){*a, *b}, err);
     (void)op;
-    if (status < 0 || is_itself(da, db, a, b))
-        return status;
+    if (channels_of(a) != channels_of(b)) /* each is read in the channels of the other */
+        return mldfi_fail(err, MLDF_E_RANGE,
+                          "recordings of %" PRIu64 " and of %" PRIu64 " channels; mix_sample needs as many in both",
+                          channels_of(a), channels_of(b));
+    if (is_itself(da, db, a, b))
+        return MLDF_OK;
     TRY(mldfi_buffer_resize(&work->scratch[0], bytes + 1, err));
     if (bytes)
         memcpy(work->scratch[0].data, a->data, bytes);

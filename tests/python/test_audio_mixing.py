@@ -264,3 +264,19 @@ def test_mix_sample_of_several_channels_and_what_is_refused(tmp_path):
     with pytest.raises(mldf.Error, match="the first is the least"):
         mldf.Loader(tmp_path / "x.mldf", 1, pipelines="audio: mix_sample([9, 1]) | pad")
     assert str(mldf.MixSample([0, 20], 0.5)) == str(mldf.MixSample(snr=[0, 20], p=0.5))
+
+
+@pytest.mark.parametrize("books", [(8, 1), (1, 8), (3, 2)])
+def test_mix_sample_refuses_partners_of_other_channels(tmp_path, books):
+    with mldf.Writer(tmp_path / "x.mldf", {"codes": mldf.CodecTokens(vocabulary=1024)}) as w:
+        for n in books:
+            w.append({"codes": np.full((n, 200_000), n, "u2")})
+    for threads in (0, 2):
+        message = f"recordings of {books[0]} and of {books[1]} channels; mix_sample needs as many in both"
+        with (
+            pytest.raises(mldf.Error, match=message),
+            mldf.Loader(
+                tmp_path / "x.mldf", 2, pipelines="codes: cast(f32) | mix_sample(10) | flatten | pad", threads=threads
+            ) as loader,
+        ):
+            next(iter(loader))
