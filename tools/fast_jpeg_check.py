@@ -4,7 +4,8 @@
 
 FOLDER has photos, the larger the better (the Debian packages that fast_jpeg_photos.py names). COUNT files (3,000) are cut out of them: many sizes down to 1 x 1,
 qualities, samplings, gray, RGB, standard and optimised codes, restart intervals, EXIF and ICC beyond 64 KiB, trailing bytes, progressive, arithmetic,
-truncated. Every JPEG file in the folders WHOLE is taken as it is, too (COUNT may be 0 then); files that are no JPEG are named and left out. Two packs, plain and fast, must extract to the same bytes, both must verify, and batches of both must be the same.
+truncated. Every JPEG file in the folders WHOLE is taken as it is, too (COUNT may be 0 then); other files are named and
+left out. Two packs, plain and fast, must extract to the same bytes, both must verify, and batches of both must be the same.
 """
 
 import collections
