@@ -1,10 +1,11 @@
 """Packs many JPEG files as fast JPEG and looks whether every one comes back byte for byte, or is kept with its reason counted.
 
-    python tools/fast_jpeg_check.py FOLDER WORK [COUNT]      (needs pillow, cjpeg, jpegtran; MLDF: the command)
+    python tools/fast_jpeg_check.py FOLDER WORK [COUNT [WHOLE ...]]      (needs pillow, cjpeg, jpegtran; MLDF: the command)
 
 FOLDER has photos, the larger the better (the Debian packages that fast_jpeg_photos.py names). COUNT files (3,000) are cut out of them: many sizes down to 1 x 1,
 qualities, samplings, gray, RGB, standard and optimised codes, restart intervals, EXIF and ICC beyond 64 KiB, trailing bytes, progressive, arithmetic,
-truncated. Two packs, plain and fast, must extract to the same bytes, both must verify, and batches of both must be the same.
+truncated. Every JPEG file in the folders WHOLE is taken as it is, too (COUNT may be 0 then); other files are named and
+left out. Two packs, plain and fast, must extract to the same bytes, both must verify, and batches of both must be the same.
 """
 
 import collections
@@ -113,7 +114,21 @@ def one(image: Image.Image, chance: random.Random) -> bytes:
     return data
 
 
-def main(folder: str, work: str, count: int) -> None:
+def add_whole(folders: list[str], out: pathlib.Path) -> int:
+    """Copies the JPEG files of the folders, each under a name that no other has; how many."""
+    count = 0
+    for folder in folders:
+        for path in sorted(p for p in pathlib.Path(folder).rglob("*.jp*g") if p.is_file() and not p.is_symlink()):
+            data = path.read_bytes()
+            if not data.startswith(b"\xff\xd8"):
+                print(f"{path.name}: not a JPEG, left out")
+                continue
+            (out / f"whole{count:05d}.jpg").write_bytes(data)
+            count += 1
+    return count
+
+
+def main(folder: str, work: str, count: int, whole: list[str]) -> None:
     chance, out = random.Random(18), pathlib.Path(work)
     sources = [
         p
@@ -121,7 +136,7 @@ def main(folder: str, work: str, count: int) -> None:
         if p.is_file() and not p.is_symlink()
     ]
     (out / "in").mkdir(parents=True, exist_ok=True)
-    number = len(list((out / "in").iterdir()))  # files that are there already are used
+    number = len(list((out / "in").glob("[0-9]*")))  # files that are there already are used
     while number < count:
         with Image.open(chance.choice(sources)) as image:
             image.draft("RGB", (2000, 2000))
@@ -130,6 +145,7 @@ def main(folder: str, work: str, count: int) -> None:
                 if number < count:
                     (out / "in" / f"{number:05d}.jpg").write_bytes(one(image, chance))
                     number += 1
+    count += add_whole(whole, out / "in")
     for name, options in (
         ("plain", []),
         ("fast", ["--encode", "fast-jpeg", "--fast-limit", os.environ.get("LIMIT", "100")]),
@@ -162,4 +178,4 @@ def main(folder: str, work: str, count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 3000)
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 3000, sys.argv[4:])

@@ -83,6 +83,10 @@ static void translate_image(const struct translate_state *s, const struct transl
         size_t at = plane * row * (size_t)height;
         const uint8_t *from = (const uint8_t *)in->data + at + (size_t)y.from * row + (size_t)x.from * pixel;
         uint8_t *to = (uint8_t *)out->data + at + (size_t)y.to * row + (size_t)x.to * pixel;
+        if (y.count && x.count > width / 2) { /* in one copy: what comes between the rows is painted below */
+            memcpy(to, from, (size_t)(y.count - 1) * row + (size_t)x.count * pixel);
+            continue;
+        }
         for (uint64_t j = 0; x.count && j < y.count; j++)
             memcpy(to + j * row, from + j * row, (size_t)x.count * pixel);
     }

@@ -82,19 +82,48 @@ void mldfi_fill_run(uint8_t *to, const uint8_t *value, size_t size, bool flat, s
         memcpy(to + done, to, done < bytes - done ? done : bytes - done);
 }
 
+enum { COPY_FEW = 32 };
+
+/* A copy of at most COPY_FEW bytes, without a call: two that may overlap. */
+static inline void copy_few(uint8_t *to, const uint8_t *from, size_t bytes) {
+    if (bytes >= 16) {
+        memcpy(to, from, 16);
+        memcpy(to + bytes - 16, from + bytes - 16, 16);
+    } else if (bytes >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + bytes - 8, from + bytes - 8, 8);
+    } else if (bytes >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + bytes - 4, from + bytes - 4, 4);
+    } else {
+        for (size_t i = 0; i < bytes; i++)
+            to[i] = from[i];
+    }
+}
+
 /* `rows` rows of `count` times the same `size` bytes, `stride` apart: the first by repetition, the others as copies of it. */
 static void paint(uint8_t *to, const uint8_t *value, size_t size, size_t count, size_t rows, size_t stride) {
     size_t bytes = count * size;
     bool flat = mldfi_fill_is_flat(value, size);
     if (bytes == 0 || rows == 0)
         return;
+    if (bytes == stride) { /* whole rows */
+        mldfi_fill_run(to, value, size, flat, count * rows);
+        return;
+    }
     mldfi_fill_run(to, value, size, flat, count);
-    for (size_t j = 1; j < rows; j++)
-        flat ? memset(to + j * stride, value[0], bytes) : memcpy(to + j * stride, to, bytes);
+    for (size_t j = 1; j < rows; j++) {
+        if (bytes <= COPY_FEW)
+            copy_few(to + j * stride, to, bytes);
+        else
+            memcpy(to + j * stride, to, bytes);
+    }
 }
 
 void mldfi_fill_paint(const struct tensor *image, const struct fill_pixel *pixel, uint64_t x, uint64_t y,
                       uint64_t width, uint64_t height) {
+    if (width == 0 || height == 0)
+        return;
     size_t channels = (size_t)mldfi_tensor_channels(image), size = pixel->element;
     size_t together = mldfi_planar(image->axes) ? 1 : channels,
            row = (size_t)mldfi_tensor_width(image) * together * size;

@@ -124,32 +124,51 @@ static void bytes_come_back(void) {
     mldf_buffer_free(&again);
 }
 
+static void compare_with(mldf_image_decoder *decoder, const struct kernels *kernels, const mldf_value *value,
+                         const mldf_image_options *o, const mldf_image_shape *shape, const uint8_t *want,
+                         const char *what) {
+    mldf_error err;
+    struct raster view;
+    uint8_t *got = malloc((size_t)shape->bytes); /* exact: sanitizers see a byte too much */
+    mldfi_image_decoder_use(decoder, kernels);
+    REQUIRE_OK(mldf_image_value_decode(decoder, value, o, got, (size_t)shape->bytes, &err), &err);
+    size_t row = (size_t)(shape->bytes / shape->height), i = 0;
+    if (memcmp(want, got, (size_t)shape->bytes) != 0) {
+        while (want[i] == got[i])
+            i++;
+        check_fail(__FILE__, __LINE__,
+                   "%s, %s, scale %d, channels %d, region %u x %u at (%u, %u): byte %zu of row %zu: %u, not %u", what,
+                   kernels->name, o->scale, o->channels, o->width, o->height, o->x, o->y, i % row, i / row, got[i],
+                   want[i]);
+    }
+    bool viewed = o->region || o->channels == 0; /* of whole images one in four: each view is another decoding */
+    if (viewed)
+        REQUIRE_OK(mldfi_image_value_view(decoder, value, o, &view, &err), &err);
+    for (uint32_t y = 0; viewed && y < shape->height; y++)
+        if (memcmp(want + y * row, (const uint8_t *)view.data + y * view.stride, row) != 0) {
+            check_fail(__FILE__, __LINE__, "%s, %s, scale %d: row %u of the view differs", what, kernels->name,
+                       o->scale, y);
+            break;
+        }
+    free(got);
+}
+
+/* libjpeg-turbo decodes once, then every instruction set is compared with it. */
 static void compare(mldf_image_decoder *decoder, const mldf_buffer *jpeg, const mldf_value *value,
                     const mldf_image_options *o, const char *what) {
     mldf_image_shape a, b;
     mldf_error err;
-    struct raster view;
     REQUIRE_OK(mldf_image_decoded_shape(jpeg->data, jpeg->size, o, &a, &err), &err);
     REQUIRE_OK(mldf_image_value_shape(value, o, &b, &err), &err);
     REQUIRE_EQ_U64(a.bytes, b.bytes);
-    uint8_t *want = malloc((size_t)a.bytes), *got = malloc((size_t)a.bytes); /* exact: sanitizers see a byte too much */
+    uint8_t *want = malloc((size_t)a.bytes);
     REQUIRE_OK(mldf_image_decode(decoder, jpeg->data, jpeg->size, o, want, (size_t)a.bytes, &err), &err);
-    REQUIRE_OK(mldf_image_value_decode(decoder, value, o, got, (size_t)a.bytes, &err), &err);
-    size_t row = (size_t)(a.bytes / a.height), i = 0;
-    while (i < a.bytes && want[i] == got[i])
-        i++;
-    if (i < a.bytes)
-        check_fail(__FILE__, __LINE__,
-                   "%s, scale %d, channels %d, region %u x %u at (%u, %u): byte %zu of row %zu: %u, not %u", what,
-                   o->scale, o->channels, o->width, o->height, o->x, o->y, i % row, i / row, got[i], want[i]);
-    REQUIRE_OK(mldfi_image_value_view(decoder, value, o, &view, &err), &err);
-    for (uint32_t y = 0; y < a.height; y++)
-        if (memcmp(want + y * row, (const uint8_t *)view.data + y * view.stride, row) != 0) {
-            check_fail(__FILE__, __LINE__, "%s, scale %d: row %u of the view differs", what, o->scale, y);
-            break;
-        }
+    for (size_t isa = 0; isa < ISA_COUNT; isa++) {
+        const struct kernels *kernels = mldfi_kernels((enum isa)isa);
+        if (kernels)
+            compare_with(decoder, kernels, value, o, &a, want, what);
+    }
     free(want);
-    free(got);
 }
 
 static void try_image(mldf_image_decoder *decoder, const struct kind *k, uint32_t width, uint32_t height,
@@ -170,33 +189,24 @@ static void try_image(mldf_image_decoder *decoder, const struct kind *k, uint32_
                             .bytes = packed.size,
                             .record = record,
                             .record_bytes = IMAGE_RECORD};
-        for (size_t isa = 0; isa < ISA_COUNT; isa++) {
-            const struct kernels *kernels = mldfi_kernels((enum isa)isa);
-            if (!kernels)
-                continue;
-            mldfi_image_decoder_use(decoder, kernels);
-            snprintf(name, sizeof name, "%s %u x %u, %s", k->name, width, height, kernels->name);
-            for (size_t s = 0; s < 4; s++)
-                for (size_t c = 0; c < 4; c++) {
-                    mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
-                    o.scale = scales[s];
-                    o.channels = channels[c];
-                    o.orient = c == 2;
-                    o.orientation = (uint8_t)(1 + check_rand(seed) % 8);
-                    compare(decoder, &jpeg, &value, &o, name);
-                    o.region = true;
-                    o.orient = false;
-                    uint32_t w = (width + (uint32_t)o.scale - 1) / (uint32_t)o.scale;
-                    uint32_t h = (height + (uint32_t)o.scale - 1) / (uint32_t)o.scale;
-                    for (int n = 0; n < 2; n++) {
-                        o.x = (uint32_t)(check_rand(seed) % w);
-                        o.y = (uint32_t)(check_rand(seed) % h);
-                        o.width = 1 + (uint32_t)(check_rand(seed) % (w - o.x));
-                        o.height = 1 + (uint32_t)(check_rand(seed) % (h - o.y));
-                        compare(decoder, &jpeg, &value, &o, name);
-                    }
-                }
-        }
+        for (size_t s = 0; s < 4; s++)
+            for (size_t c = 0; c < 4; c++) {
+                mldf_image_options o = MLDF_IMAGE_OPTIONS_INIT;
+                o.scale = scales[s];
+                o.channels = channels[c];
+                o.orient = c == 2;
+                o.orientation = (uint8_t)(1 + check_rand(seed) % 8);
+                compare(decoder, &jpeg, &value, &o, name);
+                o.region = true;
+                o.orient = false;
+                uint32_t w = (width + (uint32_t)o.scale - 1) / (uint32_t)o.scale;
+                uint32_t h = (height + (uint32_t)o.scale - 1) / (uint32_t)o.scale;
+                o.x = (uint32_t)(check_rand(seed) % w);
+                o.y = (uint32_t)(check_rand(seed) % h);
+                o.width = 1 + (uint32_t)(check_rand(seed) % (w - o.x));
+                o.height = 1 + (uint32_t)(check_rand(seed) % (h - o.y));
+                compare(decoder, &jpeg, &value, &o, name);
+            }
         free(payload);
     }
     mldf_buffer_free(&jpeg);
@@ -209,8 +219,8 @@ static void pixels_equal_libjpeg(void) {
     uint64_t seed = check_seed();
     REQUIRE_OK(mldf_image_decoder_new(&decoder, &err), &err);
     for (size_t i = 0; i < KINDS; i++) {
-        static const uint32_t sizes[][2] = {{1, 1},    {2, 3},   {5, 17},   {16, 16},   {17, 16}, {33, 15},
-                                            {100, 75}, {64, 64}, {301, 20}, {559, 141}, {7, 200}};
+        static const uint32_t sizes[][2] = {{1, 1},    {2, 3},    {5, 17},    {17, 16}, {33, 15},
+                                            {100, 75}, {301, 20}, {559, 141}, {7, 200}};
         for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++)
             try_image(decoder, &kinds[i], sizes[n][0], sizes[n][1], &seed);
     }
@@ -247,7 +257,7 @@ static void planes_are_the_same(void) {
     mldf_error err;
     REQUIRE_OK(mldf_image_decoder_new(&decoder, &err), &err);
     REQUIRE_OK(mldfi_resize_work_new(&work, &err), &err);
-    for (int round = 0; round < 500; round++) {
+    for (int round = 0; round < 300; round++) {
         const struct kind *k = &kinds[(size_t)round % KINDS];
         uint32_t width = 1 + (uint32_t)(check_rand(&seed) % 200), height = 1 + (uint32_t)(check_rand(&seed) % 90);
         uint8_t records[2][IMAGE_RECORD], want[SIDE * SIDE * 3], got[SIDE * SIDE * 3];
@@ -305,7 +315,7 @@ static void damaged_payloads_are_safe(void) {
     uint64_t seed = check_seed();
     mldf_error err;
     REQUIRE_OK(mldf_image_decoder_new(&decoder, &err), &err);
-    for (int round = 0; round < 600; round++) {
+    for (int round = 0; round < 400; round++) {
         static const int scales[] = {1, 2, 4, 8};
         const struct kind *k = &kinds[check_rand(&seed) % KINDS];
         make(k, 1 + (uint32_t)(check_rand(&seed) % 150), 1 + (uint32_t)(check_rand(&seed) % 90), &jpeg);
@@ -363,7 +373,7 @@ static void damaged_payloads_are_safe(void) {
 static void flipped_bits_are_noticed(void) {
     mldf_buffer jpeg = MLDF_BUFFER_INIT, packed = MLDF_BUFFER_INIT, again = MLDF_BUFFER_INIT;
     mldf_error err;
-    make(&kinds[0], 60, 40, &jpeg);
+    make(&kinds[0], 40, 24, &jpeg);
     REQUIRE(pack(&jpeg, &packed, "flips"));
     for (size_t bit = 0; bit < packed.size * 8; bit++) {
         size_t at = bit / 8; /* colour, segments, flags and quantisers by component say nothing of the file's bytes */
