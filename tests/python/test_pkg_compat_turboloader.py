@@ -3,9 +3,9 @@
 import io
 import json
 import logging
+import sys
 import tarfile
 import threading
-import time
 
 import mldf
 import numpy as np
@@ -394,11 +394,17 @@ def test_indices_that_another_thread_changes_are_read_once():
     mldf._mldf.crop_gather(images, images.shape[:3], chosen, *arguments, out[0], (64, 64), False, None)
 
     def change():
-        time.sleep(0.002)  # the call below has begun, and runs without the GIL
+        begun.wait()
         chosen[:] = -(1 << 40)
 
+    begun, interval = threading.Event(), sys.getswitchinterval()
     thread = threading.Thread(target=change)
     thread.start()
-    mldf._mldf.crop_gather(images, images.shape[:3], chosen, *arguments, out[1], (64, 64), False, None)
+    sys.setswitchinterval(100)  # the thread gets the GIL when the call, which has checked the indices, lets go of it
+    try:
+        begun.set()
+        mldf._mldf.crop_gather(images, images.shape[:3], chosen, *arguments, out[1], (64, 64), False, None)
+    finally:
+        sys.setswitchinterval(interval)
     thread.join()
     assert chosen[0] < 0 and np.array_equal(out[0], out[1])
