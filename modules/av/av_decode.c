@@ -19,26 +19,35 @@ struct decoder {
     AVBufferRef *bytes; /* of the last packet, with the zeros behind it that decoders read */
     float *room;        /* sound that is not float */
     size_t room_bytes;
-    int plain; /* portable, and it may still choose code for this CPU: it has given nothing yet */
+    int portable;
+    int plain; /* portable, and the next packet may make it choose code for a CPU */
 };
 
-/* FFmpeg chooses code for the CPU when a decoder is opened, some of it with the first packet, by flags of the whole process. A decoder whose numbers must not
- * depend on the CPU does so without flags; the lock keeps the others of this module from doing it at that time. */
-static pthread_mutex_t choosing = PTHREAD_MUTEX_INITIALIZER;
+/* FFmpeg chooses code for the CPU by flags of the whole process: when a decoder is opened, with the first packet, and Opus whenever SILK begins, which any
+ * packet may do. A decoder whose numbers must not depend on the CPU does so without flags, alone: all others of this module open and decode under the read
+ * lock, for they may choose at any time too. Writers come first, or many readers would keep them out for ever. */
+#ifdef PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
+static pthread_rwlock_t choosing = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+#else
+static pthread_rwlock_t choosing = PTHREAD_RWLOCK_INITIALIZER;
+#endif
 
 static int begin_choosing(int plain) {
-    int flags;
-    pthread_mutex_lock(&choosing);
+    int flags = 0;
+    if (!plain) {
+        pthread_rwlock_rdlock(&choosing);
+        return flags;
+    }
+    pthread_rwlock_wrlock(&choosing);
     flags = av_get_cpu_flags();
-    if (plain)
-        av_force_cpu_flags(0);
+    av_force_cpu_flags(0);
     return flags;
 }
 
 static void end_choosing(int plain, int flags) {
     if (plain)
         av_force_cpu_flags(flags);
-    pthread_mutex_unlock(&choosing);
+    pthread_rwlock_unlock(&choosing);
 }
 
 static int fail(char text[AV_TEXT], const char *what, int code) {
@@ -133,7 +142,7 @@ static int open_decoder(const struct av_setup *s, void **out, char text[AV_TEXT]
         int flags = begin_choosing(s->portable);
         code = avcodec_open2(d->context, codec, &options);
         end_choosing(s->portable, flags);
-        d->plain = s->portable;
+        d->portable = d->plain = s->portable;
     }
     av_dict_free(&options);
     if (code < 0) {
@@ -173,18 +182,18 @@ static int send(void *decoder, const uint8_t *data, size_t bytes, uint64_t id, c
         d->packet->pts = (int64_t)id;
         d->context->reordered_opaque = (int64_t)id;
     }
-    int flags = d->plain ? begin_choosing(1) : 0;
+    int flags = begin_choosing(d->plain);
     code = avcodec_send_packet(d->context, data ? d->packet : NULL);
-    if (d->plain)
-        end_choosing(1, flags);
+    end_choosing(d->plain, flags);
     if (data)
         av_packet_unref(d->packet);
     return code < 0 && code != AVERROR_EOF ? fail(text, d->context->codec->name, code) : 0;
 }
 
-/* 1, 0 or an error. */
+/* 1, 0 or an error. What a packet has left over is decoded here. */
 static int receive(struct decoder *d, char text[AV_TEXT]) {
-    int code = avcodec_receive_frame(d->context, d->frame);
+    int flags = begin_choosing(d->plain), code = avcodec_receive_frame(d->context, d->frame);
+    end_choosing(d->plain, flags);
     if (code == AVERROR(EAGAIN) || code == AVERROR_EOF)
         return 0;
     return code < 0 ? fail(text, d->context->codec->name, code) : 1;
@@ -300,7 +309,7 @@ static int sound(void *decoder, struct av_sound *out, char text[AV_TEXT]) {
     if (got != 1)
         return got;
     const AVFrame *f = d->frame;
-    d->plain = 0;
+    d->plain = d->portable && d->context->codec_id == AV_CODEC_ID_OPUS;
     if (f->ch_layout.nb_channels < 1 || f->ch_layout.nb_channels > 64) {
         snprintf(text, AV_TEXT, "%d channels", f->ch_layout.nb_channels);
         return -1;
@@ -320,7 +329,9 @@ static int reorder(void *decoder) {
 }
 
 static void flush(void *decoder) {
-    avcodec_flush_buffers(((struct decoder *)decoder)->context);
+    struct decoder *d = decoder;
+    d->plain = d->portable;
+    avcodec_flush_buffers(d->context);
 }
 
 static char version[64];

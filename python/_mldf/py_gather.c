@@ -45,6 +45,7 @@ static void sample_row(const struct u8_image *image, const struct between *row, 
 
 struct gather {
     Py_buffer images, chosen, crops, flips, out;
+    int64_t *indices; /* a copy of `chosen`, which another thread may change after it was checked */
     Py_ssize_t n, height, width, count, out_height, out_width;
     int planar, normal;
     float mean[CHANNELS], std[CHANNELS];
@@ -64,12 +65,11 @@ static void write_row(const struct gather *g, const float *row, float *image, si
 
 static void gather_all(const struct gather *g, struct between *rows, struct between *columns, float *line) {
     size_t width = (size_t)g->out_width, height = (size_t)g->out_height, all = width * height * CHANNELS;
-    const int64_t *chosen = g->chosen.buf;
     const float *crops = g->crops.buf;
     const uint8_t *flips = g->flips.buf;
     for (Py_ssize_t i = 0; i < g->count; i++) {
         struct u8_image image = {(const uint8_t *)g->images.buf +
-                                     (size_t)chosen[i] * (size_t)g->height * (size_t)g->width * CHANNELS,
+                                     (size_t)g->indices[i] * (size_t)g->height * (size_t)g->width * CHANNELS,
                                  (size_t)g->height, (size_t)g->width};
         const float *c = crops + 4 * i; /* x, y, width, height */
         find_places(c[1], c[3], height, image.height, false, rows);
@@ -82,14 +82,13 @@ static void gather_all(const struct gather *g, struct between *rows, struct betw
 }
 
 static bool gather_fits(const struct gather *g) {
-    const int64_t *chosen = g->chosen.buf;
     if (g->n < 0 || g->height < 1 || g->width < 1 || g->count < 0 || g->out_height < 1 || g->out_width < 1 ||
         g->images.len != g->n * g->height * g->width * CHANNELS || g->chosen.len != g->count * 8 ||
         g->crops.len != g->count * 16 || g->flips.len != g->count ||
         g->out.len != g->count * g->out_height * g->out_width * CHANNELS * (Py_ssize_t)sizeof(float))
         return false;
     for (Py_ssize_t i = 0; i < g->count; i++)
-        if (chosen[i] < 0 || chosen[i] >= g->n)
+        if (g->indices[i] < 0 || g->indices[i] >= g->n)
             return false;
     return true;
 }
@@ -104,7 +103,11 @@ static PyObject *crop_gather(PyObject *module, PyObject *args) {
         return NULL;
     g.normal = statistics != Py_None;
     g.count = g.chosen.len / 8;
-    bool fine = (!g.normal || PyArg_ParseTuple(statistics, "(fff)(fff)", &g.mean[0], &g.mean[1], &g.mean[2], &g.std[0],
+    g.indices = PyMem_Malloc((size_t)g.chosen.len + 1);
+    if (g.indices)
+        memcpy(g.indices, g.chosen.buf, (size_t)g.chosen.len);
+    bool fine = (g.indices || (PyErr_NoMemory(), false)) &&
+                (!g.normal || PyArg_ParseTuple(statistics, "(fff)(fff)", &g.mean[0], &g.mean[1], &g.mean[2], &g.std[0],
                                                &g.std[1], &g.std[2])) &&
                 (gather_fits(&g) || (PyErr_SetString(PyExc_ValueError, "sizes that do not fit each other"), false));
     if (fine) {
@@ -122,6 +125,7 @@ static PyObject *crop_gather(PyObject *module, PyObject *args) {
         PyMem_Free(places);
         PyMem_Free(line);
     }
+    PyMem_Free(g.indices);
     PyBuffer_Release(&g.images);
     PyBuffer_Release(&g.chosen);
     PyBuffer_Release(&g.crops);

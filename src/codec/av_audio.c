@@ -1,7 +1,8 @@
 /* AAC and ALAC: decoded by FFmpeg, taken out of MP4 files by FFmpeg and out of ADTS files by ourselves. See audio_stream.h; av.h has the modules.
  *
  * What an AAC packet decodes to may depend on all that came before: perceptual noise is random numbers that go on from packet to packet. That is found here,
- * by decoding pieces of the stream and comparing them with the whole. */
+ * by decoding pieces of the stream and comparing them with the whole. A flush does not make a decoder forget everything (FFmpeg's noise goes on), so the
+ * pieces are decoded twice: by a decoder that has seen the whole stream, and by new ones. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +51,10 @@ static mldf_status open_with(const struct audio_setup *setup, struct av_audio *a
         s.extra = atom;
         s.extra_bytes = sizeof atom;
     }
-    if (setup->info.codec == MLDF_AUDIO_OPUS && setup->extra_bytes >= 19 && setup->extra_bytes <= OPUS_HEAD_MOST) {
-        memcpy(head, setup->extra, setup->extra_bytes);
+    if (setup->info.codec == MLDF_AUDIO_OPUS && setup->extra_bytes >= 19) {
+        /* No head needs more than the first OPUS_HEAD_MOST bytes; FFmpeg reads none behind them. */
+        s.extra_bytes = setup->extra_bytes < OPUS_HEAD_MOST ? setup->extra_bytes : OPUS_HEAD_MOST;
+        memcpy(head, setup->extra, s.extra_bytes);
         head[10] = head[11] = 0; /* the pre-skip, which FFmpeg would cut off every run; the stream's table says it */
         s.extra = head;
     }
@@ -129,14 +132,10 @@ const struct audio_decoder mldfi_decoder_av = {
 /* ---- What decoding finds ------------------------------------------------------------------------------------------------------------------ */
 
 /* What the stream gives: rate and channels of the first packet with samples, and how many each packet has. */
-static mldf_status measure(struct audio_parts *p, mldf_error *err) {
-    struct audio_setup setup = {.info = p->info, .extra = p->extra.data, .extra_bytes = p->extra.size};
+static mldf_status measure(struct audio_parts *p, struct av_audio *decoder, mldf_error *err) {
     struct av_sound sound;
-    void *decoder;
     bool seen = false;
-    mldf_status status = open_decoder(&setup, &decoder, err);
-    if (status < 0)
-        return status;
+    mldf_status status = MLDF_OK;
     for (size_t i = 0; i < p->count && status == MLDF_OK; i++) {
         status = decode_any(decoder, p->data + p->packets[i].offset, p->packets[i].bytes, &sound, err);
         if (status == MLDF_OK && sound.samples && seen &&
@@ -162,7 +161,8 @@ static mldf_status measure(struct audio_parts *p, mldf_error *err) {
                 err->offset = p->made.size ? MLDF_NONE : p->packets[i].offset;
         }
     }
-    close_decoder(decoder);
+    decoder->rate = p->info.rate;
+    decoder->channels = p->info.channels;
     return status;
 }
 
@@ -176,38 +176,60 @@ static mldf_status decode_packet(void *decoder, const struct audio_parts *p, siz
     return decode(decoder, p->data + p->packets[i].offset, p->packets[i].bytes, out, err);
 }
 
-/* Do pieces, each begun with a flush and the pre-roll, differ from the whole? */
-static mldf_status find_history(struct audio_parts *p, mldf_error *err) {
+/* Packet i of a piece, which begins at every HISTORY_PIECE packets with the pre-roll: does it give what the whole stream gives? */
+static mldf_status compare_piece(void *decoder, struct audio_parts *p, size_t i, const struct audio_block *whole,
+                                 mldf_error *err) {
+    struct audio_block piece = {0};
+    size_t from = i % HISTORY_PIECE ? i : i < p->preroll ? 0 : i - p->preroll;
+    for (size_t k = from; k <= i; k++)
+        TRY(decode_packet(decoder, p, k, &piece, err));
+    p->history = p->history || !same(whole, &piece, p->info.channels);
+    return MLDF_OK;
+}
+
+/* Do pieces differ from the whole, decoded by `used`, which has decoded the stream, after a flush, or by a decoder that has decoded nothing? */
+static mldf_status find_history(struct audio_parts *p, void *used, mldf_error *err) {
     struct audio_setup setup = {.info = p->info, .extra = p->extra.data, .extra_bytes = p->extra.size};
-    struct audio_block whole, piece;
-    void *linear, *pieces = NULL;
+    struct audio_block whole;
+    void *linear, *fresh = NULL;
     mldf_status status = open_decoder(&setup, &linear, err);
-    if (status == MLDF_OK && (status = open_decoder(&setup, &pieces, err)) < 0)
-        close_decoder(linear);
     if (status < 0)
         return status;
     for (size_t i = 0; i < p->count && status == MLDF_OK && !p->history; i++) {
         status = mldfi_work_goes_on(p->watch, 0) ? decode_packet(linear, p, i, &whole, err)
                                                  : mldfi_fail(err, MLDF_E_CANCELLED, "cancelled");
-        size_t from = i % HISTORY_PIECE ? i : i < p->preroll ? 0 : i - p->preroll;
-        if (status == MLDF_OK && i % HISTORY_PIECE == 0)
-            status = begin(pieces, err);
-        for (size_t k = from; k <= i && status == MLDF_OK; k++)
-            status = decode_packet(pieces, p, k, &piece, err);
-        p->history = status == MLDF_OK && !same(&whole, &piece, p->info.channels);
+        if (status == MLDF_OK && i % HISTORY_PIECE == 0) {
+            if (fresh)
+                close_decoder(fresh);
+            fresh = NULL;
+            status = begin(used, err);
+            if (status == MLDF_OK && i)
+                status = open_decoder(&setup, &fresh, err);
+        }
+        if (status == MLDF_OK)
+            status = compare_piece(used, p, i, &whole, err);
+        if (status == MLDF_OK && fresh)
+            status = compare_piece(fresh, p, i, &whole, err);
     }
     close_decoder(linear);
-    close_decoder(pieces);
+    if (fresh)
+        close_decoder(fresh);
     return status;
 }
 
 mldf_status mldfi_av_settle(struct audio_parts *p, mldf_error *err) {
-    mldf_status status = measure(p, err);
+    struct audio_setup setup = {.info = p->info, .extra = p->extra.data, .extra_bytes = p->extra.size};
+    void *decoder;
+    TRY(open_decoder(&setup, &decoder, err));
+    mldf_status status = measure(p, decoder, err);
     if (status == MLDF_OK && (p->info.channels == 0 || p->info.rate == 0)) /* ADTS leaves them to the packets */
-        return mldfi_fail(err, MLDF_E_CORRUPT, "%s: no packet can be decoded, so its channels and rate are not known",
-                          mldf_audio_codec_name(p->info.codec));
-    if (status == MLDF_OK && p->info.codec != MLDF_AUDIO_ALAC)
-        status = find_history(p, err);
+        status = mldfi_fail(err, MLDF_E_CORRUPT, "%s: no packet can be decoded, so its channels and rate are not known",
+                            mldf_audio_codec_name(p->info.codec));
+    else if (status == MLDF_OK && p->info.codec != MLDF_AUDIO_ALAC)
+        status = find_history(p, decoder, err);
+    close_decoder(decoder);
+    if (status < 0)
+        return status;
     uint64_t total = 0;
     for (size_t i = 0; i < p->count; i++)
         total += p->packets[i].samples;
@@ -216,7 +238,7 @@ mldf_status mldfi_av_settle(struct audio_parts *p, mldf_error *err) {
     if (p->trim > total - p->skip)
         p->trim = total - p->skip;
     p->info.samples = total - p->skip - p->trim;
-    return status;
+    return MLDF_OK;
 }
 
 /* ---- MP4 ------------------------------------------------------------------------------------------------------------------------------------ */

@@ -251,6 +251,12 @@ static mldf_status decode_run(const struct run *r, uint64_t packet, mldf_error *
     return status;
 }
 
+/* Must the run begin with a decoder that has decoded nothing? AAC records of earlier writers may have noise and lack the flag: a new decoder gives the bits of
+ * one that was used if there is none, except for windows in SBR (a pre-roll of 2), whose header a used decoder may know from before. */
+static bool needs_fresh(const mldf_audio_info *info, const struct packets_head *head, uint64_t from) {
+    return head->flags & PACKETS_HISTORY || (info->codec == MLDF_AUDIO_AAC && (from == 0 || head->preroll < 2));
+}
+
 /* r: what is wanted, in samples of the recording; r->to 0: everything that the packets hold. */
 static mldf_status decode_packets(struct audio_worker *w, struct run *r, mldf_error *err) {
     struct packets_head head;
@@ -259,7 +265,8 @@ static mldf_status decode_packets(struct audio_worker *w, struct run *r, mldf_er
     TRY(mldfi_packets_open(r->info, r->in, &head, &setup.extra, err));
     r->head = &head;
     setup.extra_bytes = head.extra_bytes;
-    mldf_status status = find_decoder(w, &setup, head.flags & PACKETS_HISTORY, &r->kept, err);
+    /* Before anything else is fetched: `extra` lies in what was fetched last. */
+    mldf_status status = find_decoder(w, &setup, needs_fresh(r->info, &head, r->from), &r->kept, err);
     if (r->to) { /* samples + skip + trim is known to fit */
         r->from += head.skip;
         r->to += head.skip;

@@ -24,6 +24,15 @@ struct sounds {
     size_t count;
 };
 
+/* Is `by` one of the entries of "libopus 1.3.1 + libavcodec 59.37.100"? */
+static bool is_named(const char *list, const char *by) {
+    const size_t bytes = strlen(by);
+    for (const char *at = list; at; at = strstr(at, " + "), at = at ? at + 3 : NULL)
+        if (strncmp(at, by, bytes) == 0 && (at[bytes] == 0 || strncmp(at + bytes, " + ", 3) == 0))
+            return true;
+    return false;
+}
+
 /* Several outputs of a pipeline may decode the same codec differently. */
 static void see(struct sounds *s, mldf_audio_codec codec, const struct audio_choice *choice) {
     char by[SOUND_NAME / 2];
@@ -41,7 +50,7 @@ static void see(struct sounds *s, mldf_audio_codec codec, const struct audio_cho
         s->count++;
     }
     size_t used = strlen(sound->by);
-    if (!strstr(sound->by, by))
+    if (!is_named(sound->by, by))
         (void)snprintf(sound->by + used, sizeof sound->by - used, "%s%s", used ? " + " : "", by);
 }
 
@@ -62,8 +71,8 @@ static mldf_status gather(const mldf_loader *loader, struct sounds *out, mldf_er
             mldf_value value;
             mldf_audio_info info = MLDF_AUDIO_INFO_INIT;
             scratch.size = 0;
-            if (field == SIZE_MAX)
-                break;
+            if (field == SIZE_MAX) /* of another file of the dataset */
+                continue;
             status = mldfi_reader_record(reader, sample, field, &scratch, &value, err);
             if (status >= 0 && value.kind != MLDF_KIND_NULL && mldf_audio_record(&value, &info, NULL) == MLDF_OK)
                 see(out, info.codec, choice);

@@ -108,7 +108,8 @@ const size_t *mldfi_plan_fields(const struct plan *plan, size_t *count);
 bool mldfi_plan_names(const struct plan *plan, size_t field);
 /* Name and version of the decoder of its videos, if another version's frames may differ; otherwise NULL. */
 const char *mldfi_plan_decoder(const struct plan *plan);
-/* From *chain on: the next one that decodes a field of recordings, the field's name, and which decoders it takes. False: there is none. */
+/* From *chain on: the next one that decodes a field of recordings, the field's name, and which decoders it takes. False: there is none. Parts of fields (the
+ * sound of a video, recordings of multimodal samples) are left out. */
 struct audio_choice;
 bool mldfi_plan_sound(const struct plan *plan, size_t *chain, const char **field, const struct audio_choice **choice);
 

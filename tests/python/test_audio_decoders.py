@@ -1,8 +1,10 @@
 """Which library decodes a recording: decode_audio(portable=) and (opus=), and the versions that states name."""
 
 import ctypes
+import io
 import json
 import subprocess
+import tarfile
 import warnings
 
 import codec_files as files
@@ -186,3 +188,27 @@ def test_several_outputs_of_one_recording_name_all_decoders(opus):
     saved = state(opus["music"][1], text)
     assert "libopus" in saved["sound"]["opus"] and "libavcodec" in saved["sound"]["opus"]
     assert warned(opus["music"][1], saved, text) == []
+
+
+def test_portable_and_usual_decoders_of_one_recording_are_both_named(mp3):
+    """One name begins with the other."""
+    for first, second in (("", "(portable=true)"), ("(portable=true)", "")):
+        text = f"a = audio: decode_audio{first} | pad\nb = audio: decode_audio{second} | pad\naudio: drop"
+        by = state(mp3[1], text)["sound"]["mp3"].split(" + ")
+        assert len(by) == 2 and len({x.removesuffix(", portable") for x in by}) == 1
+
+
+def test_states_name_decoders_of_fields_that_the_first_file_lacks(opus, tmp_path):
+    sound = opus["music"][0].read_bytes()
+    for name, keys in (("0", "ab"), ("1", "cd")):
+        with tarfile.open(tmp_path / f"{name}.tar", "w") as tar:
+            for key in keys:
+                for ending, data in (("txt", b"x"), *((("opus", sound),) if name == "1" else ())):
+                    info = tarfile.TarInfo(f"{key}.{ending}")
+                    info.size = len(data)
+                    tar.addfile(info, io.BytesIO(data))
+    for order in ("10", "01"):
+        with mldf.open([tmp_path / f"{n}.tar" for n in order]) as data:
+            (name,) = (n for n in data.schema if "opus" in n or "audio" in n)
+            with mldf.Loader(data, 1, pipelines=f"{name}: decode_audio | pad", threads=0) as loader:
+                assert loader.state_dict()["sound"]["opus"].startswith("libopus 1."), order

@@ -3,7 +3,9 @@
 import io
 import json
 import logging
+import sys
 import tarfile
+import threading
 
 import mldf
 import numpy as np
@@ -371,3 +373,38 @@ def test_what_it_says_of_itself(tmp_path):
     assert log.read_text() == "said\n"
     (tmp_path / "x").write_bytes(b"123")
     assert tl.read_files([tmp_path / "x", tmp_path / "y"]) == [b"123", b""]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_a_mosaic_of_a_few_pixels(size):
+    mosaic = tl.Mosaic(size, seed=0)
+    mosaic.set_images([np.full((5, 5, 3), 7, np.uint8)] * 4)
+    for _ in range(40):
+        out = mosaic.apply(np.zeros((2, 2, 3), np.uint8))
+        assert out.shape == (size, size, 3) and (out == 7).any()
+
+
+def test_indices_that_another_thread_changes_are_read_once():
+    images = np.arange(2 * 8 * 8 * 3, dtype=np.uint8).reshape(2, 8, 8, 3)
+    count = 1000
+    chosen = np.arange(count) % 2
+    crops = np.tile(np.array([0, 0, 8, 8], "f4"), (count, 1))
+    out = [np.empty((count, 64, 64, 3), "f4") for _ in range(2)]
+    arguments = (crops, np.zeros(count, "u1"))
+    mldf._mldf.crop_gather(images, images.shape[:3], chosen, *arguments, out[0], (64, 64), False, None)
+
+    def change():
+        begun.wait()
+        chosen[:] = -(1 << 40)
+
+    begun, interval = threading.Event(), sys.getswitchinterval()
+    thread = threading.Thread(target=change)
+    thread.start()
+    sys.setswitchinterval(100)  # the thread gets the GIL when the call, which has checked the indices, lets go of it
+    try:
+        begun.set()
+        mldf._mldf.crop_gather(images, images.shape[:3], chosen, *arguments, out[1], (64, 64), False, None)
+    finally:
+        sys.setswitchinterval(interval)
+    thread.join()
+    assert chosen[0] < 0 and np.array_equal(out[0], out[1])

@@ -74,6 +74,8 @@ class Mosaic(InPython):
         for i, four in enumerate(self._images):
             top, left = (y if i // 2 else 0), (x if i % 2 else 0)
             height, width = (size - y if i // 2 else y), (size - x if i % 2 else x)
+            if not height or not width:
+                continue
             scale = min(height / four.shape[0], width / four.shape[1])
             h, w = max(round(four.shape[0] * scale), 1), max(round(four.shape[1] * scale), 1)
             h, w = min(h, height), min(w, width)
