@@ -242,7 +242,14 @@ def test_stored_frames_come_out_as_they_went_in(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words", [("--videos", "film"), ("--frames", "3:2"), ("--frames", "a"), ("--frames", "0:3:18446744073709551615"), ("--videos", "sound", "--frames", "0:1")]
+    "words",
+    [
+        ("--videos", "film"),
+        ("--frames", "3:2"),
+        ("--frames", "a"),
+        ("--frames", "0:3:18446744073709551615"),
+        ("--videos", "sound", "--frames", "0:1"),
+    ],
 )
 def test_mistakes_of_extract(film, tmp_path, words):
     done = command("extract", film[0] / "x.mldf", "-o", tmp_path / "out", *words)
