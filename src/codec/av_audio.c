@@ -183,7 +183,8 @@ static mldf_status compare_piece(void *decoder, struct audio_parts *p, size_t i,
     size_t from = i % HISTORY_PIECE ? i : i < p->preroll ? 0 : i - p->preroll;
     for (size_t k = from; k <= i; k++)
         TRY(decode_packet(decoder, p, k, &piece, err));
-    p->history = p->history || !same(whole, &piece, p->info.channels);
+    /* Where the stream begins, the shape of the window that a used decoder saw last is still there; readers take a new one for the first packet. */
+    p->history = p->history || (i >= p->preroll && !same(whole, &piece, p->info.channels));
     return MLDF_OK;
 }
 

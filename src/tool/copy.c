@@ -330,7 +330,7 @@ static mldf_status run_alone(struct copy *c, struct cursor *at, mldf_error *err)
     mldf_status status = MLDF_OK;
     bool wanted;
     b->reader = c->reader;
-    for (uint64_t rows = 1; status >= 0 && choose(at, s, b->errors, &wanted) == MLDF_OK; rows++) {
+    for (uint64_t rows = 0; status >= 0 && choose(at, s, b->errors, &wanted) == MLDF_OK; rows++) {
         if (wanted) {
             if (s->status == MLDF_OK)
                 load(b, s);

@@ -185,7 +185,7 @@ MORE = re.compile("|".join((
     "page map", "allocation", "padding bit", "not UTF-8", "not JSON", "record says", "does not decode", "front header", "statistics",
     "history", "key slot", "key of sample", "record of a null", "has CRC", "are damaged|is damaged", "character", "is an image",
     "its key leads", "needs arguments", "do not authenticate|does not authenticate", "metadata block", "is not one of version", "RAW_U8",
-    "frame [0-9]|last frame", "of the value: ", "pixels|IDAT|JPEG|PNG|WebP|BMP|TIFF")))
+    "frame [0-9]|last frame", "(paragraph|sentence) [0-9]", "of the value: ", "pixels|IDAT|JPEG|PNG|WebP|BMP|TIFF")))
 
 
 def commands(path, out, name):

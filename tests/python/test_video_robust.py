@@ -49,7 +49,10 @@ def test_ctrl_c_with_resume_goes_on(tmp_path):
         os.link(tmp_path / "in/0.mp4", tmp_path / f"in/{i}.mp4")
     command = [MLDF, "pack", str(tmp_path / "in"), "-o", str(tmp_path / "x.mldf"), "--workers", "1", "--resume", "-q"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as child:
-        time.sleep(1.0)
+        first = (tmp_path / "in/0.mp4").stat().st_size
+        partial = tmp_path / "x.mldf.partial"
+        while child.poll() is None and not (partial.exists() and partial.stat().st_size > first):
+            time.sleep(0.02)
         assert child.poll() is None, "it is packing"
         child.send_signal(signal.SIGINT)
         child.wait(timeout=60)
