@@ -64,20 +64,23 @@ static mldf_status gather_infer(struct op *op, const struct edge *in, struct edg
         if (op->args[0].list[k] >= (double)in->dims[0])
             return mldfi_fail(err, MLDF_E_ARGUMENT, "there is no index %g in a dimension of %" PRId64,
                               op->args[0].list[k], in->dims[0]);
-    out->dims[0] = op->args[0].count;
-    out->most[0] = op->args[0].count;
     return MLDF_OK;
 }
 
-static mldf_status gather_shape(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
+static void gather_dims(const struct op *op, const void *draw, const int64_t *in, int64_t *out) {
+    (void)draw;
+    memcpy(out, in, op->in.ndim * sizeof *out);
+    out[0] = op->args[0].count;
+}
+
+static mldf_status gather_check(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
                                 mldf_error *err) {
     (void)draw;
+    (void)out;
     for (uint32_t k = 0; k < op->args[0].count; k++)
         if (op->args[0].list[k] >= (double)in->dims[0])
             return mldfi_fail(err, MLDF_E_RANGE, "there is no index %g in a dimension of %" PRIu64, op->args[0].list[k],
                               in->dims[0]);
-    memcpy(out->dims, in->dims, sizeof out->dims);
-    out->dims[0] = op->args[0].count;
     return MLDF_OK;
 }
 
@@ -97,7 +100,8 @@ static const struct op_type mldfi_op_gather = {
     .help = "some places of an array's first dimension",
     .params = gather_params,
     .infer = gather_infer,
-    .shape = gather_shape,
+    .dims = gather_dims,
+    .shape = gather_check,
     .run = gather_run,
 };
 

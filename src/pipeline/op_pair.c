@@ -104,21 +104,16 @@ static mldf_status pair_infer(struct op *op, const struct edge *in, struct edge 
     if (part == PART_TRIPLE) {
         out->dtype = MLDF_F32;
         out->ndim = 1;
-        out->dims[0] = 3;
-        out->most[0] = 3;
     }
     return MLDF_OK;
 }
 
-static mldf_status triple_shape(const struct op *op, const void *draw, const struct tensor *in, struct tensor *out,
-                                mldf_error *err) {
+static void triple_dims(const struct op *op, const void *draw, const int64_t *in, int64_t *out) {
     const struct pair_state *state = op->state;
     (void)draw;
-    (void)err;
-    memcpy(out->dims, in->dims, sizeof out->dims);
+    memcpy(out, in, op->in.ndim * sizeof *out);
     if (state->part == PART_TRIPLE)
-        out->dims[0] = 3;
-    return MLDF_OK;
+        out[0] = 3;
 }
 
 /* A sample alone: all its own. */
@@ -199,7 +194,7 @@ static const struct op_type mldfi_op_mixup = {
     .draw_bytes = sizeof(struct pair_draw),
     .infer = mixup_infer,
     .draw = mixup_draw,
-    .shape = triple_shape,
+    .dims = triple_dims,
     .run = triple_run,
     .run_pair = mixup_pair,
 };
@@ -212,7 +207,7 @@ static const struct op_type mldfi_op_label_mixup = {
     .draw_bytes = sizeof(struct pair_draw),
     .infer = label_mixup_infer,
     .draw = mixup_draw,
-    .shape = triple_shape,
+    .dims = triple_dims,
     .run = triple_run,
     .run_pair = mixup_pair,
 };
@@ -304,7 +299,7 @@ static const struct op_type mldfi_op_cutmix = {
     .draw_bytes = sizeof(struct pair_draw),
     .infer = cutmix_infer,
     .draw = cutmix_draw,
-    .shape = triple_shape,
+    .dims = triple_dims,
     .run = triple_run,
     .run_pair = cutmix_pair,
 };
