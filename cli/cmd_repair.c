@@ -147,7 +147,7 @@ const struct command command_repair = {
     "its key is whole. The others are listed, each with what is wrong with it, and the last line says what else is lost.\n"
     "Of a file that was cut before its rows, images, arrays of a fixed shape and compressed values are found by their own\n"
     "bytes; fields that are stored in rows (numbers, labels) are lost. Exit status 1 when anything was lost, or saved\n"
-    "unchecked because checksums were damaged too.\n"
+    "unchecked because checksums were damaged too or do not cover them.\n"
     "\n"
     "With --json, one object: written, skipped (source, sample, message), warnings, lost, losses{}, problems, bytes,\n"
     "seconds, changed, unchecked, action.",
