@@ -149,14 +149,15 @@ mldf_status mldf_tokens_level(const mldf_field *field, const mldf_value *value, 
     if (field->type_id != MLDF_TEXT_HIERARCHICAL || (level != MLDF_LEVEL_PARAGRAPH && level != MLDF_LEVEL_SENTENCE))
         return mldfi_fail(err, MLDF_E_TYPE, "field \"%s\" of type %s has no level %d", field->name, field->type_name,
                           (int)level);
-    const uint8_t *record = value->record, *table = (const uint8_t *)value->data + mldfi_align_up(value->bytes, 8);
+    const uint8_t *record = value->record;
     struct tokens_record r = {.count = value->dims[0],
                               .documents = mldfi_load_u32(record + TOKENS_PARAGRAPHS_43),
                               .sentences = mldfi_load_u32(record + TOKENS_SENTENCES_43)};
     const size_t which = level == MLDF_LEVEL_PARAGRAPH ? PARAGRAPHS : SENTENCES;
     out->documents = count_of(&r, which);
-    if (out->documents)
-        out->table = which == PARAGRAPHS ? table : table + 4 * r.documents;
+    if (out->documents) /* a value of no tokens has no data */
+        out->table = (const uint8_t *)value->data + mldfi_align_up(value->bytes, 8) +
+                     (which == PARAGRAPHS ? 0 : 4 * r.documents);
     return check_ascending(&r, which, out->table, err);
 }
 
